@@ -1,0 +1,48 @@
+# Everything a fresh machine needs to try, test and measure Recollect: Python >= 3.11, make and git are enough.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+WEIGHTS := .cache/models/all-MiniLM-L6-v2
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test quick lint soak bench docs clean
+
+help:  ## what there is
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $(READY)
+
+$(WEIGHTS)/model.safetensors: | $(READY)
+	$(BIN)/recollect model install --to $(WEIGHTS)
+
+demo: $(READY) $(WEIGHTS)/model.safetensors  ## install, then remember and recall on sample sessions
+	$(BIN)/recollect demo --model-dir $(WEIGHTS)
+
+test: lint $(WEIGHTS)/model.safetensors  ## everything
+	$(BIN)/python -m pytest -m "not soak"
+
+quick: $(READY)  ## what runs in under a minute
+	$(BIN)/python -m pytest -m "not slow and not soak"
+
+lint: $(READY)  ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+soak: $(READY) $(WEIGHTS)/model.safetensors  ## the long faults and loads
+	$(BIN)/python -m pytest -m soak
+
+bench: $(READY) $(WEIGHTS)/model.safetensors  ## speed on this machine; quality needs data, see docs/benchmarks.md
+	$(BIN)/python bench/latency.py
+
+docs: $(READY)  ## write the generated parts of docs/ again
+	$(BIN)/python tools/write_reference.py
+
+clean:  ## remove what was made here
+	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""A memory that lasts for AI agents."""

@@ -1,0 +1,99 @@
+"""Everything that can go wrong, as one tree; each class's docstring is its default message.
+
+RecollectError
+├── InvalidInput          the caller gave something that cannot be kept or asked
+├── ScopeError            a call without a scope, or outside it
+├── NotFound              no such session, memory or event in this scope
+├── Conflict              the row changed since it was read
+├── StoreError
+│   ├── StoreUnavailable  the data directory or database cannot be used
+│   ├── StoreBusy         another writer held the database for too long
+│   ├── StoreFull         no space left on the disk
+│   ├── StoreCorrupt      the database is damaged
+│   ├── StoreTooNew       written by a later version of Recollect
+│   └── ForkedHandle      a handle opened before fork() was used in the child
+└── ModelError
+    ├── ModelUnavailable  an embedder cannot be loaded or reached
+    ├── ModelMismatch     the store's vectors were made by another embedder
+    └── BadVector         an embedder returned something that is not a unit vector
+"""
+
+from __future__ import annotations
+
+
+class RecollectError(Exception):
+    """Recollect could not do that."""
+
+    exit_code = 1
+
+    def __init__(self, message: str | None = None, *, hint: str | None = None) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+        self.hint = hint
+
+    @property
+    def code(self) -> str:
+        """A stable word for programs: the class name in snake case."""
+        name = type(self).__name__
+        return "".join("_" + c.lower() if c.isupper() and i else c.lower() for i, c in enumerate(name))
+
+
+class InvalidInput(RecollectError, ValueError):
+    """The input cannot be used as it is."""
+
+    exit_code = 2
+
+
+class ScopeError(RecollectError):
+    """The call is outside its scope."""
+
+
+class NotFound(RecollectError, LookupError):
+    """There is no such thing in this scope."""
+
+
+class Conflict(RecollectError):
+    """It changed since it was read; read it again and retry."""
+
+
+class StoreError(RecollectError):
+    """The store failed."""
+
+
+class StoreUnavailable(StoreError):
+    """The data directory or the database cannot be used."""
+
+
+class StoreBusy(StoreError):
+    """Another writer held the database for too long; try again."""
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing was changed. Free some space and try again."""
+
+
+class StoreCorrupt(StoreError):
+    """The database is damaged."""
+
+
+class StoreTooNew(StoreError):
+    """The database was written by a later version of Recollect; upgrade Recollect to open it."""
+
+
+class ForkedHandle(StoreError):
+    """This handle was opened before fork(); open a new one in the child process."""
+
+
+class ModelError(RecollectError):
+    """A model failed."""
+
+
+class ModelUnavailable(ModelError):
+    """The embedder cannot be loaded or reached."""
+
+
+class ModelMismatch(ModelError):
+    """The vectors in this store were made by another embedder."""
+
+
+class BadVector(ModelError):
+    """The embedder returned something that is not a usable vector."""

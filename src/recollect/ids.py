@@ -1,0 +1,48 @@
+"""Identifiers: UUIDv7 for memories, stable keys for events.
+
+A UUIDv7 sorts by the time it was made, and two made in one process are never out of order. An event key is a hash of
+what the event *is* (flavor, session, native id or ordinal, kind), never of where its bytes lay, so the same event
+captured twice by different ways is one event.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+import uuid
+
+_lock = threading.Lock()
+_last = 0
+
+
+def uuid7() -> str:
+    """A new time-ordered UUID as text."""
+    global _last
+    with _lock:
+        # 48 bits of milliseconds and 12 of sub-millisecond time; the counter never runs backwards.
+        ticks = max(_last + 1, (time.time_ns() << 12) // 1_000_000)
+        _last = ticks
+    tail = int.from_bytes(os.urandom(8)) & ((1 << 62) - 1)
+    value = ((ticks >> 12) & ((1 << 48) - 1)) << 80 | 0x7 << 76 | (ticks & 0xFFF) << 64 | 0b10 << 62 | tail
+    return str(uuid.UUID(int=value))
+
+
+def is_uuid(text: str) -> bool:
+    """Whether `text` is a UUID in any of its usual spellings."""
+    try:
+        uuid.UUID(text)
+    except (ValueError, AttributeError, TypeError):
+        return False
+    return True
+
+
+def stable_key(*parts: str) -> str:
+    """32 hex digits that depend on every part and on where one part ends and the next begins."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8))
+        digest.update(data)
+    return digest.hexdigest()[:32]

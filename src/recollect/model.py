@@ -1,0 +1,279 @@
+"""The values everything else speaks of: scope, session, event, turn, gist, memory, and what recall returns.
+
+All are frozen. Times are aware UTC. A `Scope` comes first in every call to a store: whose data, and which project.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+
+from recollect.errors import InvalidInput, ScopeError
+
+Tier = Literal["memory", "gist", "turn"]
+TIERS: tuple[Tier, ...] = ("memory", "gist", "turn")
+
+KINDS = ("fact", "preference", "decision", "lesson", "event", "reference", "topic", "skill_idea", "note")
+# Words of earlier systems, understood at the edges only.
+KIND_ALIASES = {"user": "preference", "feedback": "lesson", "project": "fact", "summary": "note", "rule": "preference"}
+
+ORIGINS = ("user", "assistant", "tool", "web", "import", "injected")
+
+# Who speaks in a recorded exchange -> (kind of event, origin of what it says).
+ROLES = {
+    "user": ("user_prompt", "user"),
+    "assistant": ("assistant_text", "assistant"),
+    "tool": ("tool_result", "tool"),
+    "system": ("state", "import"),
+}
+
+MAX_TAGS, MAX_TAG_CHARS, MAX_ID_CHARS = 20, 50, 255
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def os_user() -> str:
+    """The name of the user this process runs as."""
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError, AttributeError):
+        return f"uid-{os.getuid()}" if hasattr(os, "getuid") else "user"
+
+
+def check_id(value: object, what: str) -> str:
+    """A name or identifier: 1 to 255 characters without control characters."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_ID_CHARS or _CONTROL.search(value):
+        raise InvalidInput(f"{what} must be 1 to {MAX_ID_CHARS} characters without control characters")
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory, and which project. With a project, reads see it and what belongs to no project."""
+
+    tenant: str = "local"
+    user: str = field(default_factory=os_user)
+    project: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            check_id(self.tenant, "tenant")
+            check_id(self.user, "user")
+            if self.project is not None:
+                check_id(self.project, "project")
+        except InvalidInput as error:
+            raise ScopeError(str(error)) from None
+
+    def within(self, project: str | None) -> Scope:
+        """The same owner, in another project."""
+        return Scope(self.tenant, self.user, project)
+
+
+def parse_kind(word: str) -> str:
+    """A kind or one of its old names; anything else is InvalidInput."""
+    kind = KIND_ALIASES.get(word, word) if isinstance(word, str) else word
+    if kind not in KINDS:
+        raise InvalidInput(f"unknown kind {str(word)[:40]!r}", hint="Kinds: " + ", ".join(KINDS))
+    return kind
+
+
+def parse_tags(tags: object) -> tuple[str, ...]:
+    """At most 20 tags of at most 50 characters, stripped, in order, each once."""
+    if tags is None:
+        return ()
+    if isinstance(tags, str) or not hasattr(tags, "__iter__"):
+        raise InvalidInput("tags must be a list of words", hint='For example tags=["deploy", "ci"].')
+    found: dict[str, None] = {}
+    for tag in tags:
+        if not isinstance(tag, str) or not tag.strip() or len(tag.strip()) > MAX_TAG_CHARS or _CONTROL.search(tag):
+            raise InvalidInput(f"a tag must be 1 to {MAX_TAG_CHARS} characters without control characters")
+        found[tag.strip()] = None
+    if len(found) > MAX_TAGS:
+        raise InvalidInput(f"{len(found)} tags; the limit is {MAX_TAGS}")
+    return tuple(found)
+
+
+def parse_unit(value: object, what: str) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {str(value)[:20]!r}")
+    return float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of one agent, or one conversation; `id` is `<flavor>:<native id>`."""
+
+    id: str
+    flavor: str
+    title: str | None = None
+    project: str | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    turns: int = 0
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in a session. `key` is what makes it the same event however it was captured."""
+
+    key: str
+    session: str
+    kind: str
+    role: str
+    origin: str
+    text: str
+    occurred_at: datetime
+    recorded_at: datetime
+    position: int = 0
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.key
+
+    @property
+    def content(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A user prompt with all that answered it: the unit that is searched word for word. `id` is its first event's key."""
+
+    id: str
+    session: str
+    project: str | None
+    user_text: str
+    agent_text: str
+    occurred_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Gist:
+    """What a session was about, in a few sentences, and the position of the last event it covers."""
+
+    session: str
+    content: str
+    covers: int
+    occurred_at: datetime
+    created_at: datetime
+    maker: str = "extractive"
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Where a memory comes from: a session, an event in it, and the span of its text."""
+
+    session: str
+    event: str | None = None
+    start: int | None = None
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One thing worth knowing."""
+
+    id: str
+    kind: str
+    content: str
+    project: str | None
+    origin: str
+    occurred_at: datetime
+    recorded_at: datetime
+    why: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+    session: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+    anchors: tuple[str, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict)
+    version: int = 1
+    accessed_at: datetime | None = None
+    access_count: int = 0
+    superseded_by: str | None = None
+    superseded_at: datetime | None = None
+    expires_at: datetime | None = None
+    archived_at: datetime | None = None
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryVersion:
+    """How a memory read before it was changed, and until when."""
+
+    memory: str
+    version: int
+    kind: str
+    content: str
+    why: str | None
+    tags: tuple[str, ...]
+    importance: float
+    confidence: float
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Why a hit has its score: each part from 0 to 1, `None` where it was not looked at."""
+
+    lexical: float
+    semantic: float | None
+    importance: float
+    recency: float
+    final: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing recalled, with why it was and how old it is."""
+
+    id: str
+    tier: Tier
+    session: str | None
+    content: str
+    score: float
+    parts: Parts
+    age: str
+    origin: str
+    occurred_at: datetime
+    project: str | None = None
+    kind: str | None = None
+    why: str | None = None
+    tags: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The answer to a question. `mode` says how it was searched; `note` says why when something was left out."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    abstained: bool
+    mode: Literal["hybrid", "lexical"]
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Recalled text ready to stand in a prompt, its size in tokens, and what it was made of."""
+
+    text: str
+    tokens: int
+    ids: tuple[str, ...]
+    mode: Literal["hybrid", "lexical"]
+    note: str | None = None
+
+    def __str__(self) -> str:
+        return self.text

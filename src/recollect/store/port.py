@@ -1,0 +1,200 @@
+"""What a store must do: one small port per value it keeps. Every call begins with the scope it is for.
+
+A store is the set of these ports over one place (`Store`). The contract suite in `tests/contract` runs against every
+store there is. Writes are idempotent; a row of another owner does not exist, whatever its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from recollect.model import Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What recall may see. Empty fields do not narrow; nothing here can widen a scope."""
+
+    now: datetime
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    project: str | None = None
+    session: str | None = None
+    exclude_session: str | None = None
+    min_importance: float | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    as_of: datetime | None = None
+    archived: bool = False
+    history: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A searchable thing as ranking sees it. `doc` is the store's own number for it."""
+
+    tier: Tier
+    doc: int
+    id: str
+    session: str | None
+    project: str | None
+    content: str
+    origin: str
+    occurred_at: datetime
+    importance: float = 0.5
+    memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How well one document matches, by one leg of the search."""
+
+    doc: int
+    score: float
+    group: int  # the session, as the store numbers it; 0 when there is none
+    place: int  # which turn of the session
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A text that has no vector yet."""
+
+    tier: Tier
+    doc: int
+    ticket: int
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What `forget` took away, and whether nothing of it is left in any file of the store."""
+
+    counts: Mapping[str, int]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ages:
+    """When upkeep acts: archive what is older than this and read less often, redact and purge what was deleted before."""
+
+    archive_before: datetime
+    archive_reads: int
+    redact_before: datetime
+    purge_before: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Upkeep:
+    """What one round of maintenance changed."""
+
+    archived: int = 0
+    redacted: int = 0
+    purged: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How a store is, in figures."""
+
+    counts: Mapping[str, int]
+    pending: int
+    model: tuple[str, int] | None
+    bytes: Mapping[str, int]
+    checks: Mapping[str, str] = field(default_factory=dict)
+
+
+class Sessions(Protocol):
+    """Runs and conversations, and what was said in them."""
+
+    def ensure(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        at: datetime,
+        title: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Session: ...
+    def get(self, scope: Scope, session: str) -> Session | None: ...
+    def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]: ...
+    def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]: ...
+    def history(self, scope: Scope, session: str, *, last: int | None = None, after: int = -1) -> list[Event]: ...
+    def turn(self, scope: Scope, turn_id: str) -> Turn | None: ...
+
+
+class Gists(Protocol):
+    """One gist a session, and who may make it."""
+
+    def get(self, scope: Scope, session: str) -> Gist | None: ...
+    def put(self, scope: Scope, gist: Gist) -> None: ...
+    def unsummarized(self, scope: Scope, session: str) -> int: ...
+    def lease(self, scope: Scope, session: str, *, now: datetime, until: datetime) -> bool: ...
+    def release(self, scope: Scope, session: str) -> None: ...
+    def recent(self, scope: Scope, *, exclude_session: str | None, limit: int) -> list[Gist]: ...
+
+
+class Memories(Protocol):
+    """Things worth knowing, with their history."""
+
+    def add(self, scope: Scope, memory: Memory, versions: Sequence[MemoryVersion] = ()) -> tuple[Memory, bool]: ...
+    def get(self, scope: Scope, memory_id: str) -> Memory | None: ...
+    def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]: ...
+    def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory: ...
+    def versions(self, scope: Scope, memory_id: str) -> list[MemoryVersion]: ...
+    def touch(self, scope: Scope, ids: Mapping[str, int], *, at: datetime) -> None: ...
+
+
+class Search(Protocol):
+    """The legs of recall. Scores are comparable only within one answer of one leg; higher is better."""
+
+    def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]: ...
+    def rarity(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> float: ...
+    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]: ...
+    def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]: ...
+    def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]: ...
+    def documents(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> list[Document]: ...
+
+
+class Vectors(Protocol):
+    """What waits for its vector, and which model the vectors are of."""
+
+    def model(self) -> tuple[str, int] | None: ...
+    def waiting(self, limit: int) -> list[Waiting]: ...
+    def put(self, model: tuple[str, int], vectors: Iterable[tuple[Waiting, Matrix]]) -> int: ...
+    def pending(self) -> int: ...
+    def restart(self) -> int: ...
+
+
+class Keeping(Protocol):
+    """Taking away, giving back, and looking after the store."""
+
+    def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt: ...
+    def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt: ...
+    def forget_all(self, scope: Scope, *, at: datetime) -> Receipt: ...
+    def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep: ...
+    def rebuild(self) -> Mapping[str, int]: ...
+    def health(self, *, deep: bool) -> Health: ...
+
+
+class Store(Protocol):
+    """One place that keeps all of it."""
+
+    sessions: Sessions
+    gists: Gists
+    memories: Memories
+    search: Search
+    vectors: Vectors
+    keeping: Keeping
+
+    def backup(self, target: Path) -> int: ...
+    def close(self) -> None: ...

@@ -1,0 +1,88 @@
+"""Copies of a live database: made through SQLite's backup, checked whole before they get their name.
+
+The file is never copied byte by byte while it is open; a backup that cannot be verified is not kept, and one that was
+cut or changed is refused when it is restored.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import apsw
+
+from recollect.errors import InvalidInput, StoreUnavailable
+from recollect.store import datadir
+from recollect.store.sqlite.database import APPLICATION_ID, Database, translated
+
+_PAGES = 1_000
+
+
+def backup(database: Database, target: Path) -> int:
+    """Write a verified copy to `target` (which must not exist) and return its size."""
+    if target.exists():
+        raise InvalidInput(f"{target} exists already", hint="Give the backup a name of its own.")
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        datadir.create_private(part)
+        with translated(target), database.read() as source, contextlib.closing(apsw.Connection(str(part))) as copy:
+            with copy.backup("main", source, "main") as job:
+                while not job.done:
+                    job.step(_PAGES)
+            copy.execute("PRAGMA journal_mode = delete")  # one file, with nothing beside it
+        verify(part)
+        _settle(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target.stat().st_size
+
+
+def verify(path: Path) -> int:
+    """The schema number of a whole, unchanged backup; else InvalidInput saying what is wrong with it."""
+    if not path.is_file():
+        raise InvalidInput(f"there is no backup {path}")
+    try:
+        uri = path.resolve().as_uri() + "?mode=ro&immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        with contextlib.closing(apsw.Connection(uri, flags=flags)) as copy:
+            copy.execute("PRAGMA trusted_schema = off")
+            if int(copy.pragma("application_id")) != APPLICATION_ID:
+                raise InvalidInput(f"{path} is not a Recollect backup")
+            verdict = [row[0] for row in copy.execute("PRAGMA integrity_check(1)")]
+            if verdict != ["ok"]:
+                raise InvalidInput(f"the backup {path} is damaged: {verdict[0]}")
+            return int(copy.pragma("user_version"))
+    except apsw.Error as error:
+        raise InvalidInput(f"the backup {path} is damaged or cut short ({error})") from None
+
+
+def restore(source: Path, database_path: Path) -> None:
+    """Put a verified backup in the place of a database that is not there; never over one that is."""
+    if database_path.exists() and database_path.stat().st_size:
+        raise StoreUnavailable(
+            f"there is a database at {database_path} already",
+            hint="Restore into an empty data directory, or move the old one away first.",
+        )
+    verify(source)
+    part = database_path.with_name(f".{database_path.name}.{os.getpid()}.part")
+    try:
+        datadir.create_private(part)
+        part.write_bytes(source.read_bytes())
+        verify(part)
+        _settle(part, database_path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _settle(part: Path, target: Path) -> None:
+    """Make the file durable, then give it its name, then make the name durable."""
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(target)
+    if os.name == "posix":
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,259 @@
+"""One SQLite file: opened, migrated, read and written safely by many threads and processes.
+
+Invariants: every write is one `BEGIN IMMEDIATE` transaction that waits its turn; WAL with synchronous=FULL, so an
+acknowledged write survives power loss; a SQLite with the WAL-reset race never runs WAL; a handle does not cross fork().
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+
+from recollect.errors import (
+    ForkedHandle,
+    RecollectError,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreTooNew,
+    StoreUnavailable,
+)
+from recollect.store import datadir
+from recollect.store.sql import load_migrations
+
+try:
+    import fcntl
+except ImportError:  # Windows: SQLite's own locks are all there is
+    fcntl = None  # type: ignore[assignment]
+
+APPLICATION_ID = 0x52434C54  # "RCLT"
+BUSY_SECONDS = 30.0
+WAL_ALARM_BYTES = 64 * 1024 * 1024
+_MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def is_wal_reset_vulnerable(version: str) -> bool:
+    """Whether this SQLite can lose acknowledged commits when a checkpoint overlaps a commit (fixed in 3.51.3)."""
+    number = tuple(int(part) for part in version.split(".")[:3])
+    if (3, 44, 6) <= number < (3, 45) or (3, 50, 7) <= number < (3, 51):
+        return False  # the fix was carried back to these lines
+    return (3, 7, 0) <= number < (3, 51, 3)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours, each with what to do."""
+    try:
+        yield
+    except RecollectError:
+        raise
+    except apsw.BusyError:
+        raise StoreBusy(hint="Another process is writing a lot; the write was not made.") from None
+    except apsw.FullError:
+        raise StoreFull() from None
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreCorrupt(
+            f"the database {path} is damaged ({error})",
+            hint="Run `recollect doctor --repair`: it keeps the damaged file aside and saves every readable row.",
+        ) from error
+    except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError) as error:
+        raise StoreUnavailable(
+            f"the database {path} cannot be used ({error})", hint="Check that the disk and directory can be written."
+        ) from None
+    except apsw.Error as error:
+        raise StoreError(f"the database {path} refused that ({error})") from error
+
+
+class Database:
+    """The connections to one file: one for writing, as many for reading as there are threads that read."""
+
+    def __init__(self, path: Path, *, sqlite_version: str | None = None) -> None:
+        self.path = path
+        self.wal = not is_wal_reset_vulnerable(sqlite_version or apsw.sqlite_lib_version())
+        self._pid = os.getpid()
+        self._write_lock = threading.RLock()
+        self._idle: list[apsw.Connection] = []
+        self._all: list[apsw.Connection] = []
+        self._closed = False
+        datadir.create_private(path)
+        with translated(path), self._opening():
+            self._writer = self._connect()
+            self._migrate(self._writer)
+
+    # -- opening ---------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _opening(self) -> Iterator[None]:
+        """One process at a time opens and migrates: switching to WAL does not wait for locks by itself."""
+        if fcntl is None:
+            yield
+            return
+        handle = os.open(self.path.with_name("open.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path), statementcachesize=200)
+        connection.set_busy_handler(_wait_your_turn())
+        journal = "wal" if self.wal else "truncate"
+        for pragma in (
+            f"journal_mode = {journal}",
+            "synchronous = full",
+            "fullfsync = on",
+            "foreign_keys = on",
+            "secure_delete = on",
+            "trusted_schema = off",
+            "journal_size_limit = 4194304",
+            "cache_size = -16384",
+            "temp_store = memory",
+        ):
+            connection.execute(f"PRAGMA {pragma}")
+        self._all.append(connection)
+        return connection
+
+    def _migrate(self, connection: apsw.Connection) -> None:
+        """Bring the schema to this version in one transaction: a crash leaves the old schema or the new one."""
+        steps = load_migrations(_MIGRATIONS)
+        if self._checked_version(connection, len(steps)) == len(steps):
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            for number, script in steps[self._checked_version(connection, len(steps)) :]:
+                connection.execute(script)
+                connection.pragma("user_version", number)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+
+    def _checked_version(self, connection: apsw.Connection, newest: int) -> int:
+        version = int(connection.pragma("user_version"))
+        application = int(connection.pragma("application_id"))
+        if (version and application != APPLICATION_ID) or (not version and _has_tables(connection)):
+            raise StoreUnavailable(f"{self.path} is a database of another program")
+        if version > newest:
+            raise StoreTooNew(
+                f"the database {self.path} has schema {version}; this Recollect knows {newest}",
+                hint="Upgrade Recollect, or restore a backup made with this version.",
+            )
+        return version
+
+    # -- using -----------------------------------------------------------------------------------------------------
+
+    def _usable(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedHandle()
+        if self._closed:
+            raise StoreUnavailable("this store is closed")
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """A connection for reading; statements see the newest commit each."""
+        self._usable()
+        with translated(self.path):
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = self._connect()
+            try:
+                yield connection
+            finally:
+                self._idle.append(connection)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """A connection whose statements all see the same moment."""
+        with self.read() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """A connection inside one write transaction: all of it is kept, or none. Nests into the outer one."""
+        self._usable()
+        with self._write_lock, translated(self.path):
+            connection = self._writer
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """A new connection for one use: PRAGMA integrity_check sees FTS5 structures as this connection last cached them."""
+        self._usable()
+        with translated(self.path):
+            connection = self._connect()
+            try:
+                yield connection
+            finally:
+                self._all.remove(connection)
+                connection.close()
+
+    def checkpoint(self) -> bool:
+        """Empty the write-ahead log into the file; False when a reader still needs it."""
+        self._usable()
+        if not self.wal:
+            return True
+        with self._write_lock, translated(self.path):
+            try:
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                return False
+        return True
+
+    def wal_bytes(self) -> int:
+        """Size of the write-ahead log now."""
+        log = self.path.with_name(self.path.name + "-wal")
+        return log.stat().st_size if log.exists() else 0
+
+    def close(self) -> None:
+        """Close every connection; closing twice, or in a forked child, does nothing."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        with self._write_lock:
+            for connection in self._all:
+                connection.close()
+
+
+def _has_tables(connection: apsw.Connection) -> bool:
+    return bool(list(connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1")))
+
+
+def _wait_your_turn() -> Callable[[int], bool]:
+    """Short random waits up to 30 s: fairer between many writers than SQLite's own growing ones."""
+    started = 0.0
+
+    def wait(tries: int) -> bool:
+        nonlocal started
+        if tries == 0:
+            started = time.monotonic()
+        if time.monotonic() - started > BUSY_SECONDS:
+            return False
+        time.sleep(random.uniform(0.0005, 0.005))  # noqa: S311 - spreads writers, guards nothing
+        return True
+
+    return wait

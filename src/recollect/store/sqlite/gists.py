@@ -1,0 +1,99 @@
+"""Gists in SQLite: one a session, made by one at a time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.clock import from_iso, iso
+from recollect.errors import NotFound
+from recollect.model import Gist, Scope
+from recollect.store.sql import load_queries
+from recollect.store.sqlite import index, scoping
+from recollect.store.sqlite.database import Database
+
+_Q = load_queries(Path(__file__).parent / "queries" / "gists.sql")
+
+
+class SqliteGists:
+    """Gists in SQLite."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def get(self, scope: Scope, session: str) -> Gist | None:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return None
+            found = connection.execute(_Q["get"], {**rows.params(), "id": session}).fetchone()
+        return None if found is None else _gist(found)
+
+    def recent(self, scope: Scope, *, exclude_session: str | None, limit: int) -> list[Gist]:
+        """The latest gists, newest first."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            params = {**rows.params(), "exclude_session": exclude_session, "limit": limit}
+            return [_gist(row) for row in connection.execute(_Q["recent"], params)]
+
+    def put(self, scope: Scope, gist: Gist) -> None:
+        """Store the session's gist, replacing the one before."""
+        with self._db.write() as connection:
+            rows = scoping.ensure(connection, scope)
+            session, project = _session(connection, rows, gist.session)
+            old = scoping.one(connection, _Q["row"], {"session": session})
+            if old is not None:
+                index.drop(connection, "gist", old, vectors=False)
+            params: dict[str, object] = {
+                "owner": rows.owner,
+                "session": session,
+                "project": project,
+                "content": gist.content,
+                "covers": gist.covers,
+                "maker": gist.maker,
+                "occurred_at": iso(gist.occurred_at),
+                "created_at": iso(gist.created_at),
+            }
+            doc = scoping.row(connection, _Q["put"], params)[0]
+            index.add(connection, "gist", doc)
+
+    def unsummarized(self, scope: Scope, session: str) -> int:
+        """How many events the gist does not cover yet."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return 0
+            try:
+                row, _ = _session(connection, rows, session)
+            except NotFound:
+                return 0
+            return scoping.one(connection, _Q["unsummarized"], {"session": row}) or 0
+
+    def lease(self, scope: Scope, session: str, *, now: datetime, until: datetime) -> bool:
+        """Take the right to make this session's gist; False while somebody else has it."""
+        with self._db.write() as connection:
+            row, _ = _session(connection, scoping.ensure(connection, scope), session)
+            params = {"session": row, "now": iso(now), "until": iso(until)}
+            return connection.execute(_Q["lease"], params).fetchone() is not None
+
+    def release(self, scope: Scope, session: str) -> None:
+        with self._db.write() as connection:
+            row, _ = _session(connection, scoping.ensure(connection, scope), session)
+            connection.execute(_Q["release"], {"session": row})
+
+
+def _session(connection: apsw.Connection, rows: scoping.Rows, session: str) -> tuple[int, int | None]:
+    found = connection.execute(_Q["session"], {**rows.params(), "id": session}).fetchone()
+    if found is None:
+        raise NotFound(f"no session {session}")
+    return found[0], found[1]
+
+
+def _gist(row: tuple[Any, ...]) -> Gist:
+    session, content, covers, occurred, created, maker, project = row
+    return Gist(session, content, covers, from_iso(occurred), from_iso(created), maker, project)

@@ -1,0 +1,237 @@
+"""Memories in SQLite: kept once per scope and text, changed only by who has read the newest version."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.clock import from_iso, iso
+from recollect.errors import Conflict, NotFound, StoreCorrupt
+from recollect.model import Evidence, Memory, MemoryVersion, Scope
+from recollect.store.port import Filter
+from recollect.store.sql import load_queries
+from recollect.store.sqlite import index, scoping
+from recollect.store.sqlite.database import Database
+from recollect.text import content_hash, dedup_key
+
+_Q = load_queries(Path(__file__).parent / "queries" / "memories.sql")
+_WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
+
+
+class SqliteMemories:
+    """Memories and their versions in SQLite."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def add(self, scope: Scope, memory: Memory, versions: Sequence[MemoryVersion] = ()) -> tuple[Memory, bool]:
+        """Keep a memory; when this project already knows the text, return that one and False."""
+        with self._db.write() as connection:
+            rows = scoping.ensure(connection, scope)
+            project = None if memory.project is None else scoping.ensure_project(connection, rows.owner, memory.project)
+            params = {**_params(memory), "owner": rows.owner, "project": project}
+            if memory.deleted_at is None and memory.superseded_at is None:
+                twin = connection.execute(_Q["twin"], {**params, "project": project or 0}).fetchone()
+                if twin is not None:
+                    return memory_of(twin), False
+            forgotten = {"owner": rows.owner, "key": tombstone_key(memory.id)}
+            if scoping.one(connection, _Q["is_forgotten"], forgotten):
+                return memory, False
+            known = connection.execute(
+                _Q["get"], {**scoping.Rows(rows.owner, None).params(), "id": memory.id}
+            ).fetchone()
+            if known is not None:
+                return memory_of(known), False
+            doc = scoping.row(connection, _Q["add"], params)[0]
+            for old in versions:
+                connection.execute(_Q["add_version"], {"memory": doc, **_version_params(old)})
+            if memory.deleted_at is None:
+                index.add(connection, "memory", doc)
+            audit(connection, rows.owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
+        return memory, True
+
+    def get(self, scope: Scope, memory_id: str) -> Memory | None:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return None
+            found = connection.execute(_Q["get"], {**rows.params(), "id": memory_id}).fetchone()
+        return None if found is None else memory_of(found)
+
+    def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]:
+        """Memories the filter lets through, the newest first."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            params = {**filter_params(connection, rows, where), "limit": limit, "offset": offset}
+            return [memory_of(row) for row in connection.execute(_Q["find"], params)]
+
+    def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory:
+        """Write the changed memory if nobody changed it since version `memory.version`; the old wording is kept."""
+        with self._db.write() as connection:
+            rows = scoping.find(connection, scope)
+            found = rows and connection.execute(_Q["get"], {**rows.params(), "id": memory.id}).fetchone()
+            if not rows or not found:
+                raise NotFound(f"no memory {memory.id}")
+            before = memory_of(found)
+            if before.version != memory.version:
+                raise Conflict(f"memory {memory.id} is at version {before.version}, not {memory.version}")
+            reworded = any(getattr(before, name) != getattr(memory, name) for name in _WORDED)
+            if before.deleted_at is None:
+                index.drop(connection, "memory", found[0], vectors=memory.deleted_at is not None)
+            if reworded:
+                connection.execute(_Q["keep_version"], {"row": found[0], "until": iso(at)})
+            try:
+                connection.execute(_Q["update"], {**_params(memory), "row": found[0]})
+            except apsw.ConstraintError:
+                raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
+            if memory.deleted_at is None:
+                index.add(connection, "memory", found[0])
+            audit(connection, rows.owner, at, note, memory.id, {"version": memory.version + 1})
+        return replace(memory, version=memory.version + 1)
+
+    def versions(self, scope: Scope, memory_id: str) -> list[MemoryVersion]:
+        """How the memory read before, oldest first."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            return [
+                MemoryVersion(
+                    memory_id, number, kind, content, why, tuple(json.loads(tags)), imp, conf, from_iso(until)
+                )
+                for number, kind, content, why, tags, imp, conf, until in connection.execute(
+                    _Q["versions"], {**rows.params(), "id": memory_id}
+                )
+            ]
+
+    def touch(self, scope: Scope, ids: Mapping[str, int], *, at: datetime) -> None:
+        """Count reads."""
+        with self._db.write() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return
+            for memory_id, reads in ids.items():
+                params = {"owner": rows.owner, "id": memory_id, "reads": reads, "at": iso(at)}
+                connection.execute(_Q["touch"], params)
+
+
+def audit(
+    connection: apsw.Connection, owner: int, at: datetime, action: str, subject: str, details: Mapping[str, object]
+) -> None:
+    """Note what was done to what, in the transaction that does it. Never content."""
+    params = {"owner": owner, "at": iso(at), "action": action, "subject": subject, "details": json.dumps(dict(details))}
+    connection.execute(_Q["audit"], params)
+
+
+def tombstone_key(memory_id: str) -> bytes:
+    """What stays of a forgotten memory: its id, so that an import cannot bring it back."""
+    return b"memory:" + memory_id.encode()
+
+
+def filter_params(connection: apsw.Connection, rows: scoping.Rows, where: Filter) -> dict[str, object]:
+    """The filter as the queries bind it."""
+    return {
+        **rows.params(),
+        "now": iso(where.now),
+        "kinds": json.dumps(where.kinds) if where.kinds else None,
+        "tags": json.dumps(where.tags) if where.tags else None,
+        "project": scoping.project_row(connection, rows.owner, where.project),
+        "session": where.session,
+        "exclude_session": where.exclude_session,
+        "min_importance": where.min_importance,
+        "since": where.since and iso(where.since),
+        "until": where.until and iso(where.until),
+        "as_of": where.as_of and iso(where.as_of),
+        "archived": where.archived,
+        "history": where.history,
+    }
+
+
+def memory_of(row: tuple[Any, ...]) -> Memory:
+    """A row of `memory_rows` as a value; its text must match its hash."""
+    (_, _, id_, _, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta, _, digest,
+     occurred, recorded, accessed, reads, version, superseded_by, superseded, expires, archived, deleted, project) = row  # fmt: skip
+    if bytes.fromhex(content_hash(content)) != digest:
+        raise StoreCorrupt(
+            f"memory {id_} does not match its hash",
+            hint="The file was changed from outside. `recollect doctor --deep` lists every such row.",
+        )
+    return Memory(
+        id=id_,
+        kind=kind,
+        content=content,
+        project=project,
+        origin=origin,
+        occurred_at=from_iso(occurred),
+        recorded_at=from_iso(recorded),
+        why=why,
+        tags=tuple(json.loads(tags)),
+        importance=importance,
+        confidence=confidence,
+        session=session,
+        evidence=tuple(Evidence(**span) for span in json.loads(evidence)),
+        anchors=tuple(json.loads(anchors)),
+        meta=json.loads(meta),
+        version=version,
+        accessed_at=accessed and from_iso(accessed),
+        access_count=reads,
+        superseded_by=superseded_by,
+        superseded_at=superseded and from_iso(superseded),
+        expires_at=expires and from_iso(expires),
+        archived_at=archived and from_iso(archived),
+        deleted_at=deleted and from_iso(deleted),
+    )
+
+
+def _params(memory: Memory) -> dict[str, object]:
+    return {
+        "id": memory.id,
+        "kind": memory.kind,
+        "content": memory.content,
+        "why": memory.why,
+        "tags": json.dumps(memory.tags, ensure_ascii=False),
+        "importance": memory.importance,
+        "confidence": memory.confidence,
+        "origin": memory.origin,
+        "session": memory.session,
+        "evidence": json.dumps([_span(span) for span in memory.evidence]),
+        "anchors": json.dumps(memory.anchors, ensure_ascii=False),
+        "meta": json.dumps(dict(memory.meta), ensure_ascii=False),
+        "dedup_key": bytes.fromhex(dedup_key(memory.content)),
+        "content_hash": bytes.fromhex(content_hash(memory.content)),
+        "occurred_at": iso(memory.occurred_at),
+        "recorded_at": iso(memory.recorded_at),
+        "accessed_at": memory.accessed_at and iso(memory.accessed_at),
+        "access_count": memory.access_count,
+        "version": memory.version,
+        "superseded_by": memory.superseded_by,
+        "superseded_at": memory.superseded_at and iso(memory.superseded_at),
+        "expires_at": memory.expires_at and iso(memory.expires_at),
+        "archived_at": memory.archived_at and iso(memory.archived_at),
+        "deleted_at": memory.deleted_at and iso(memory.deleted_at),
+    }
+
+
+def _version_params(old: MemoryVersion) -> dict[str, object]:
+    return {
+        "version": old.version,
+        "kind": old.kind,
+        "content": old.content,
+        "why": old.why,
+        "tags": json.dumps(old.tags, ensure_ascii=False),
+        "importance": old.importance,
+        "confidence": old.confidence,
+        "until": iso(old.until),
+    }
+
+
+def _span(span: Evidence) -> dict[str, object]:
+    return {"session": span.session, "event": span.event, "start": span.start, "end": span.end}

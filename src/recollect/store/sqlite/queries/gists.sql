@@ -1,0 +1,33 @@
+-- name: get
+SELECT session_id, content, covers, occurred_at, created_at, maker, project_name FROM gist_rows
+WHERE owner = :owner AND session_id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
+
+-- name: recent
+SELECT session_id, content, covers, occurred_at, created_at, maker, project_name FROM gist_rows
+WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :scope_project)
+  AND (:exclude_session IS NULL OR session_id <> :exclude_session)
+ORDER BY occurred_at DESC, row DESC LIMIT :limit;
+
+-- name: session
+SELECT row, project FROM sessions
+WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
+
+-- name: row
+SELECT row FROM gists WHERE session = :session;
+
+-- name: put
+INSERT INTO gists (owner, session, project, content, covers, maker, occurred_at, created_at)
+VALUES (:owner, :session, :project, :content, :covers, :maker, :occurred_at, :created_at)
+ON CONFLICT (session) DO UPDATE SET content = excluded.content, covers = excluded.covers, maker = excluded.maker,
+  occurred_at = excluded.occurred_at, created_at = excluded.created_at
+RETURNING row;
+
+-- name: unsummarized
+SELECT count(*) FROM events
+WHERE session = :session AND position > ifnull((SELECT covers FROM gists WHERE session = :session), -1);
+
+-- name: lease
+UPDATE sessions SET gist_leased = :until WHERE row = :session AND (gist_leased IS NULL OR gist_leased < :now) RETURNING row;
+
+-- name: release
+UPDATE sessions SET gist_leased = NULL WHERE row = :session;

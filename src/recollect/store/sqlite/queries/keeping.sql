@@ -1,0 +1,83 @@
+-- Taking away for good, upkeep, and looking after the file.
+
+-- name: session
+SELECT row FROM sessions WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
+
+-- name: memory
+SELECT row FROM memories WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
+
+-- name: memories_of_session
+SELECT row, id FROM memories WHERE owner = :owner AND session = :id;
+
+-- name: turns_of_session
+SELECT row FROM turns WHERE session = :session;
+
+-- name: gist_of_session
+SELECT row FROM gists WHERE session = :session;
+
+-- name: bury_events
+INSERT INTO tombstones (owner, key, at) SELECT owner, key, :at FROM events WHERE session = :session ON CONFLICT DO NOTHING;
+
+-- name: bury
+INSERT INTO tombstones (owner, key, at) VALUES (:owner, :key, :at) ON CONFLICT DO NOTHING;
+
+-- name: count_events
+SELECT count(*) FROM events WHERE session = :session;
+
+-- name: drop_events
+DELETE FROM events WHERE session = :session;
+
+-- name: drop_turns
+DELETE FROM turns WHERE session = :session;
+
+-- name: drop_gist
+DELETE FROM gists WHERE session = :session;
+
+-- name: drop_session
+DELETE FROM sessions WHERE row = :session;
+
+-- name: drop_versions
+DELETE FROM memory_versions WHERE memory = :row;
+
+-- name: drop_memory
+DELETE FROM memories WHERE row = :row;
+
+-- name: is_indexed
+SELECT deleted_at IS NULL FROM memories WHERE row = :row;
+
+-- name: unlink
+UPDATE memories SET superseded_by = NULL WHERE owner = :owner AND superseded_by = :id;
+
+-- name: sessions_of_owner
+SELECT row, id FROM sessions WHERE owner = :owner AND (:any_project OR project = :scope_project);
+
+-- name: memories_of_owner
+SELECT row, id FROM memories WHERE owner = :owner AND (:any_project OR project = :scope_project);
+
+-- name: drop_projects
+DELETE FROM projects WHERE owner = :owner AND (:any_project OR row = :scope_project);
+
+-- name: to_archive
+UPDATE memories SET archived_at = :now, version = version + 1
+WHERE archived_at IS NULL AND deleted_at IS NULL AND recorded_at < :before AND occurred_at < :before AND access_count < :reads
+RETURNING owner, id;
+
+-- name: to_redact
+SELECT row, owner, id FROM memories WHERE deleted_at IS NOT NULL AND deleted_at < :before AND content <> '';
+
+-- name: redact
+UPDATE memories SET content = '', why = NULL, tags = '[]', evidence = '[]', anchors = '[]', meta = '{}',
+  dedup_key = x'', content_hash = :empty_hash WHERE row = :row;
+
+-- name: to_purge
+SELECT row, owner, id FROM memories WHERE deleted_at IS NOT NULL AND deleted_at < :before;
+
+-- name: counts
+SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events), (SELECT count(*) FROM turns), (SELECT count(*) FROM gists),
+       (SELECT count(*) FROM memories WHERE deleted_at IS NULL), (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending);
+
+-- name: event_texts
+SELECT key, text, text_hash FROM events;
+
+-- name: memory_texts
+SELECT id, content, content_hash FROM memories;

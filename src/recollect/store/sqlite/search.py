@@ -1,0 +1,209 @@
+"""Search in SQLite: bm25 over FTS5 with the scope inside the question, exact cosine over the scope's own vectors.
+
+Both legs apply the filter before they count to their limit, so a narrow filter still gets the best that it lets through.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import apsw
+
+from recollect.clock import from_iso
+from recollect.errors import StoreCorrupt
+from recollect.model import Scope, Tier
+from recollect.store.port import Document, Filter, Match
+from recollect.store.sql import load_queries
+from recollect.store.sqlite import index, scoping
+from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.memories import filter_params, memory_of
+from recollect.store.sqlite.vectors import active_model
+from recollect.text import content_hash
+
+if TYPE_CHECKING:
+    from recollect.store.port import Matrix
+    from recollect.store.sqlite.matrix import VectorMatrix
+
+_Q = load_queries(Path(__file__).parent / "queries" / "search.sql")
+MATRIX_CACHE_BYTES = 512 * 1024 * 1024
+_FIRST_LOOK = 256  # how many of the nearest vectors are held against the filter at first
+
+
+class SqliteSearch:
+    """The legs of recall over one database, with the vectors of recently asked scopes kept in memory."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+        self._matrices: OrderedDict[tuple[int, int, str], VectorMatrix] = OrderedDict()
+        self._rarities: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
+        """The best matches by words."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None or not terms:
+                return []
+            params = {**_filter(connection, rows, where), "match": _match(rows, terms), "limit": limit}
+            return [Match(*row) for row in connection.execute(_Q[f"lexical_{tier}"], params)]
+
+    def rarity(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> float:
+        """The sum of the terms' inverse document frequencies: what a text that says them all could score, about."""
+        with self._db.read() as connection:
+            size = scoping.one(connection, _Q[f"size_{tier}"], {}) or 0
+            return sum(self._idf(connection, tier, term, size) for term in terms)
+
+    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]:
+        """The best matches by meaning: exact, widened until `limit` of them pass the filter or all were looked at."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            matrix = rows and self._matrix(connection, rows.owner, tier)
+            if not rows or not matrix:
+                return []
+            params = _filter(connection, rows, where)
+            look = max(limit, _FIRST_LOOK)
+            while True:
+                nearest = matrix.search(query, look)
+                docs = json.dumps([doc for doc, _ in nearest])
+                allowed = {row[0]: row for row in connection.execute(_Q[f"allowed_{tier}"], {**params, "docs": docs})}
+                if len(allowed) >= limit or len(nearest) < look:
+                    found = [Match(doc, score, *allowed[doc][1:]) for doc, score in nearest if doc in allowed]
+                    return found[:limit]
+                look *= 8
+
+    def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
+        """How near the question each of these documents is."""
+        matrix = self._matrix_of(scope, tier)
+        return matrix.cosines(query, list(docs)) if matrix else {}
+
+    def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]:
+        """The vectors of these documents."""
+        matrix = self._matrix_of(scope, tier)
+        return matrix.vectors(list(docs)) if matrix else {}
+
+    def documents(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> list[Document]:
+        """The documents themselves, in the order asked for; one that fails its hash is left out."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            params: dict[str, object] = {"owner": rows.owner, "docs": json.dumps(list(docs))}
+            found = list(connection.execute(_Q[f"documents_{tier}"], params))
+            if tier == "memory":
+                made = {row[0]: _memory_document(row) for row in found}
+            elif tier == "gist":
+                made = {row[0]: _gist_document(row) for row in found}
+            else:
+                events = _events_by_turn(connection, params)
+                made = {row[0]: _turn_document(row, events[row[0]]) for row in found if row[0] in events}
+        return [document for doc in docs if (document := made.get(doc)) is not None]
+
+    def _matrix_of(self, scope: Scope, tier: Tier) -> VectorMatrix | None:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            return self._matrix(connection, rows.owner, tier) if rows else None
+
+    def _matrix(self, connection: apsw.Connection, owner: int, tier: Tier) -> VectorMatrix | None:
+        """The up-to-date matrix of an owner and tier; None when it has no vectors."""
+        from recollect.store.sqlite.matrix import VectorMatrix
+
+        model = active_model(connection)
+        if model is None:
+            return None
+        params: dict[str, object] = {"owner": owner, "model": model[0], "tier": tier}
+        epoch, seq = scoping.row(connection, _Q["vector_state"], params)
+        with self._lock:
+            key = (owner, model[0], tier)
+            matrix = self._matrices.get(key)
+            if matrix is None or matrix.epoch != epoch:
+                matrix = self._matrices[key] = VectorMatrix(model[2], epoch)
+            if matrix.seq < seq:
+                matrix.add(list(connection.execute(_Q["new_vectors"], {**params, "seq": matrix.seq})))
+            self._matrices.move_to_end(key)
+            while len(self._matrices) > 1 and sum(m.size for m in self._matrices.values()) > MATRIX_CACHE_BYTES:
+                self._matrices.popitem(last=False)
+        return matrix
+
+    def _idf(self, connection: apsw.Connection, tier: Tier, term: str, size: int) -> float:
+        """FTS5's own idf of a term, remembered while the index has about the same size."""
+        known = self._rarities.get((tier, term))
+        if known is not None and abs(known[0] - size) <= size // 20:
+            return known[1]
+        holding = scoping.one(connection, _Q[f"count_{tier}"], {"match": f'"{term}"'}) or 0
+        idf = max(1e-6, math.log((size - holding + 0.5) / (holding + 0.5)))
+        self._rarities[(tier, term)] = (size, idf)
+        while len(self._rarities) > 10_000:
+            self._rarities.popitem(last=False)
+        return idf
+
+
+def _match(rows: scoping.Rows, terms: Sequence[str]) -> str:
+    """The FTS5 question: these words, in this scope. Terms hold no quotes and no syntax (see `query_terms`)."""
+    owner = f"o{rows.owner}"
+    scope = f'"{owner}"' if rows.project is None else f'("{owner}p{rows.project}" OR "{owner}p0")'
+    words = " OR ".join(f'"{term}"' for term in terms)
+    return f"scope : {scope} AND - scope : ({words})"
+
+
+def _filter(connection: apsw.Connection, rows: scoping.Rows, where: Filter) -> dict[str, object]:
+    return {
+        **filter_params(connection, rows, where),
+        "session_row": _session_row(connection, rows.owner, where.session),
+        "exclude_row": _session_row(connection, rows.owner, where.exclude_session),
+    }
+
+
+def _session_row(connection: apsw.Connection, owner: int, session: str | None) -> int | None:
+    """The session's row number: None for no session, -1 (matches nothing) for an unknown one."""
+    if session is None:
+        return None
+    return scoping.one(connection, _Q["session_row"], {"owner": owner, "id": session}) or -1
+
+
+def _memory_document(row: tuple[Any, ...]) -> Document | None:
+    try:
+        memory = memory_of(row)
+    except StoreCorrupt:
+        return None
+    return Document(
+        tier="memory",
+        doc=row[0],
+        id=memory.id,
+        session=memory.session,
+        project=memory.project,
+        content=memory.content,
+        origin=memory.origin,
+        occurred_at=memory.occurred_at,
+        importance=memory.importance,
+        memory=memory,
+    )
+
+
+def _gist_document(row: tuple[Any, ...]) -> Document:
+    doc, session, project, content, occurred = row
+    return Document("gist", doc, session, session, project, content, "assistant", from_iso(occurred))
+
+
+def _events_by_turn(connection: apsw.Connection, params: dict[str, object]) -> dict[int, list[tuple[str, str]]]:
+    events: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    damaged = set()
+    for turn, role, text, digest in connection.execute(_Q["turn_events"], params):
+        events[turn].append((role, text))
+        if bytes.fromhex(content_hash(text)) != digest:
+            damaged.add(turn)
+    return {turn: rows for turn, rows in events.items() if turn not in damaged}
+
+
+def _turn_document(row: tuple[Any, ...], events: list[tuple[str, str]]) -> Document:
+    doc, key, session, project, occurred, _ = row
+    user, agent = index.turn_texts(events)
+    content = f"user: {user}\nassistant: {agent}" if user and agent else user or agent
+    return Document(
+        "turn", doc, key.hex(), session, project, content, "user" if user else "assistant", from_iso(occurred)
+    )
