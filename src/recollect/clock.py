@@ -71,6 +71,6 @@ def age_label(moment: datetime, at: datetime) -> str:
         return "just now"
     if 86400 <= seconds < 2 * 86400:
         return "yesterday"
-    bound, unit, name = next(row for row in _AGES if seconds < row[0])
+    _, unit, name = next(row for row in _AGES if seconds < row[0])
     count = max(1, int(seconds // unit))
     return f"{count} {name}{'s' if count != 1 else ''} ago"

@@ -145,7 +145,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A user prompt with all that answered it: the unit that is searched word for word. `id` is its first event's key."""
+    """A user prompt with all that answered it: what is searched word for word. `id` is its first event's key."""
 
     id: str
     session: str

@@ -41,7 +41,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A searchable thing as ranking sees it. `doc` is the store's own number for it."""
+    """A searchable thing, for ranking. `doc` is the store's own number for it."""
 
     tier: Tier
     doc: int
@@ -66,6 +66,19 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
+class TermWeights:
+    """How much a question's words weigh: what a lexical score is held against.
+
+    `scored` sums the weights the leg itself scores with, over the words that occur at all; `known` sums smoothed
+    weights (positive even in a tiny store) over the same words; `asked` sums them over every word asked for.
+    """
+
+    scored: float
+    known: float
+    asked: float
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """A text that has no vector yet."""
 
@@ -85,7 +98,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Ages:
-    """When upkeep acts: archive what is older than this and read less often, redact and purge what was deleted before."""
+    """When upkeep acts: archive what is older and read less often, redact and purge what was deleted before."""
 
     archive_before: datetime
     archive_reads: int
@@ -122,6 +135,7 @@ class Sessions(Protocol):
         session: str,
         *,
         at: datetime,
+        until: datetime | None = None,
         title: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Session: ...
@@ -141,6 +155,7 @@ class Gists(Protocol):
     def lease(self, scope: Scope, session: str, *, now: datetime, until: datetime) -> bool: ...
     def release(self, scope: Scope, session: str) -> None: ...
     def recent(self, scope: Scope, *, exclude_session: str | None, limit: int) -> list[Gist]: ...
+    def due(self, scope: Scope, *, after: int, quiet_since: datetime) -> list[str]: ...
 
 
 class Memories(Protocol):
@@ -158,7 +173,7 @@ class Search(Protocol):
     """The legs of recall. Scores are comparable only within one answer of one leg; higher is better."""
 
     def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]: ...
-    def rarity(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> float: ...
+    def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights: ...
     def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]: ...
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]: ...
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]: ...
@@ -181,6 +196,7 @@ class Keeping(Protocol):
     def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt: ...
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt: ...
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt: ...
+    def forgotten(self, scope: Scope, session: str) -> datetime | None: ...
     def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep: ...
     def rebuild(self) -> Mapping[str, int]: ...
     def health(self, *, deep: bool) -> Health: ...
@@ -189,12 +205,18 @@ class Keeping(Protocol):
 class Store(Protocol):
     """One place that keeps all of it."""
 
-    sessions: Sessions
-    gists: Gists
-    memories: Memories
-    search: Search
-    vectors: Vectors
-    keeping: Keeping
+    @property
+    def sessions(self) -> Sessions: ...
+    @property
+    def gists(self) -> Gists: ...
+    @property
+    def memories(self) -> Memories: ...
+    @property
+    def search(self) -> Search: ...
+    @property
+    def vectors(self) -> Vectors: ...
+    @property
+    def keeping(self) -> Keeping: ...
 
     def backup(self, target: Path) -> int: ...
     def close(self) -> None: ...

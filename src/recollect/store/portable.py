@@ -6,14 +6,15 @@ versions. Written for any store; it is also how one store is moved into another.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
 from recollect.clock import iso, parse_time
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound, ScopeError
 from recollect.model import (
     ORIGINS,
     Event,
@@ -33,7 +34,6 @@ from recollect.text import require_text, storable
 
 FORMAT = 1
 _PAGE = 200
-_TIMES = ("occurred_at", "recorded_at", "accessed_at", "superseded_at", "expires_at", "archived_at", "deleted_at")
 
 
 def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, Any]]:
@@ -53,60 +53,92 @@ def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, A
 
 
 def load(store: Store, scope: Scope, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    """Take exported records in; counts what was new and what was there already."""
-    counts: Counter[str] = Counter()
-    projects: dict[str, str | None] = {}
-    waiting: list[Event] = []
-
-    def flush() -> None:
-        if waiting:
-            added = store.sessions.append(scope.within(projects.get(waiting[0].session)), waiting)
-            counts.update(events=sum(added), known=len(added) - sum(added))
-            waiting.clear()
-
-    for number, record in enumerate(records, 1):
-        try:
-            if record.get("type") == "event":
-                event = _event(record)
-                if waiting and (waiting[-1].session != event.session or len(waiting) >= _PAGE):
-                    flush()
-                waiting.append(event)
-            else:
-                flush()
-                _load_one(store, scope, record, projects, counts)
-        except (KeyError, TypeError, AttributeError) as error:
-            raise InvalidInput(f"record {number} is not one of ours: {error}") from None
-        except InvalidInput as error:
-            raise InvalidInput(f"record {number}: {error}", hint=error.hint) from None
-    flush()
-    return dict(counts)
+    """Take exported records in; counts what was new, what was known already, and what had been forgotten."""
+    return _Loading(store, scope).run(records)
 
 
-def _load_one(
-    store: Store, scope: Scope, record: Mapping[str, Any], projects: dict[str, str | None], counts: Counter[str]
-) -> None:
-    kind = record.get("type")
-    if kind == "recollect":
-        if record["format"] != FORMAT:
-            raise InvalidInput(
-                f"format {record['format']!r} is not known", hint="Upgrade Recollect to read this export."
-            )
-    elif kind == "session":
-        project = record["project"] if record["project"] is not None else scope.project
-        projects[record["id"]] = project
-        at = parse_time(record["started_at"])
+class _Loading:
+    """One import: which session is whose project, which were forgotten, and the events that wait to be written."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store = store
+        self._scope = scope
+        self._counts: Counter[str] = Counter()
+        self._projects: dict[str, str | None] = {}
+        self._skipped: set[str] = set()
+        self._waiting: list[Event] = []
+
+    def run(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+        for number, record in enumerate(records, 1):
+            try:
+                self._take(record)
+            except (InvalidInput, ScopeError, NotFound) as error:
+                raise InvalidInput(f"record {number}: {error}", hint=error.hint) from None
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                raise InvalidInput(f"record {number} is not one of ours: {error!r}") from None
+        self._flush()
+        return dict(self._counts)
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        kind = record.get("type")
+        if kind == "event":
+            self._event(parse_event(record))
+            return
+        self._flush()
+        if kind == "session":
+            self._session(record)
+        elif kind == "gist":
+            self._gist(parse_gist(record))
+        elif kind == "memory":
+            self._memory(*parse_memory(record, self._scope))
+        elif kind != "recollect":
+            raise InvalidInput(f"unknown record type {str(kind)[:40]!r}")
+        elif record["format"] != FORMAT:
+            raise InvalidInput(f"format {record['format']!r} is not known", hint="Upgrade Recollect to read this.")
+
+    def _session(self, record: Mapping[str, Any]) -> None:
         session = check_id(record["id"], "session")
-        store.sessions.ensure(scope.within(project), session, at=at, title=record["title"], meta=record["meta"])
-        counts["sessions"] += 1
-    elif kind == "gist":
-        store.gists.put(scope.within(projects.get(record["session"])), _gist(record))
-        counts["gists"] += 1
-    elif kind == "memory":
-        memory, versions = _memory(record, scope)
-        _, added = store.memories.add(scope, memory, versions)
-        counts["memories" if added else "known"] += 1
-    else:
-        raise InvalidInput(f"unknown record type {str(kind)[:40]!r}")
+        project = _optional(record["project"], lambda name: check_id(name, "project")) or self._scope.project
+        until = parse_time(record["ended_at"])
+        forgotten = self._store.keeping.forgotten(self._scope, session)
+        if forgotten is not None and until <= forgotten:
+            self._skipped.add(session)
+            self._counts["forgotten"] += 1
+            return
+        self._projects[session] = project
+        scope = self._scope.within(project)
+        known = self._store.sessions.get(scope, session) is not None
+        title = _optional(record["title"], lambda text: require_text(text, "title", 500))
+        at, meta = parse_time(record["started_at"]), _object(record["meta"])
+        self._store.sessions.ensure(scope, session, at=at, until=until, title=title, meta=meta)
+        self._counts["known" if known else "sessions"] += 1
+
+    def _event(self, event: Event) -> None:
+        if self._waiting and (self._waiting[-1].session != event.session or len(self._waiting) >= _PAGE):
+            self._flush()
+        self._waiting.append(event)
+
+    def _flush(self) -> None:
+        if self._waiting:
+            project = self._projects.get(self._waiting[0].session, self._scope.project)
+            added = self._store.sessions.append(self._scope.within(project), self._waiting)
+            self._counts.update(events=sum(added), known=len(added) - sum(added))
+            self._waiting.clear()
+
+    def _gist(self, gist: Gist) -> None:
+        if gist.session in self._skipped:
+            return
+        scope = self._scope.within(self._projects.get(gist.session, self._scope.project))
+        there = self._store.gists.get(scope, gist.session)
+        if there is not None and there.covers >= gist.covers:
+            self._counts["known"] += 1
+            return
+        self._store.gists.put(scope, gist)
+        self._counts["gists"] += 1
+
+    def _memory(self, memory: Memory, versions: list[MemoryVersion]) -> None:
+        _, added = self._store.memories.add(self._scope, memory, versions)
+        self._counts["memories" if added else "known"] += 1
 
 
 def _pages(find: Any) -> Iterator[Any]:
@@ -133,7 +165,8 @@ def _json(value: Any) -> Any:
     return value
 
 
-def _event(record: Mapping[str, Any]) -> Event:
+def parse_event(record: Mapping[str, Any]) -> Event:
+    """An exported event; anything odd about it is InvalidInput."""
     key = str(record["key"])
     if len(key) != 32 or not all(c in "0123456789abcdef" for c in key):
         raise InvalidInput(f"event key {key[:40]!r} is not 32 hex digits")
@@ -142,58 +175,124 @@ def _event(record: Mapping[str, Any]) -> Event:
         session=check_id(record["session"], "session"),
         kind=check_id(record["kind"], "kind"),
         role=check_id(record["role"], "role"),
-        origin=_origin(record["origin"]),
+        origin=_one_of(record["origin"], ORIGINS, "origin"),
         text=storable(record["text"]),
         occurred_at=parse_time(record["occurred_at"]),
         recorded_at=parse_time(record["recorded_at"]),
-        meta=dict(record["meta"]),
+        meta=_object(record["meta"]),
     )
 
 
-def _gist(record: Mapping[str, Any]) -> Gist:
+def parse_gist(record: Mapping[str, Any]) -> Gist:
+    """An exported gist."""
     return Gist(
         session=check_id(record["session"], "session"),
         content=require_text(record["content"], "gist"),
-        covers=int(record["covers"]),
+        covers=_whole(record["covers"], "covers"),
         occurred_at=parse_time(record["occurred_at"]),
         created_at=parse_time(record["created_at"]),
         maker=check_id(record["maker"], "maker"),
     )
 
 
-def _memory(record: Mapping[str, Any], scope: Scope) -> tuple[Memory, list[MemoryVersion]]:
-    values = {name: value for name, value in record.items() if name not in ("type", "versions")}
-    unknown = values.keys() - {field.name for field in fields(Memory)}
+def parse_memory(record: Mapping[str, Any], scope: Scope) -> tuple[Memory, list[MemoryVersion]]:
+    """An exported memory and its versions."""
+    unknown = record.keys() - {field.name for field in fields(Memory)} - {"type", "versions"}
     if unknown:
         raise InvalidInput(f"unknown field {min(unknown)!r} in a memory")
-    for name in _TIMES:
-        if values.get(name) is not None:
-            values[name] = parse_time(values[name])
+    values = {name: check(record[name]) for name, check in _MEMORY.items()}
     if values["project"] is None:
         values["project"] = scope.project
-    checked = Memory(
-        **{
-            **values,
-            "id": check_id(values["id"], "id"),
-            "kind": parse_kind(values["kind"]),
-            "content": require_text(values["content"], "content"),
-            "origin": _origin(values["origin"]),
-            "tags": parse_tags(values["tags"]),
-            "importance": parse_unit(values["importance"], "importance"),
-            "confidence": parse_unit(values["confidence"], "confidence"),
-            "evidence": tuple(Evidence(**span) for span in values["evidence"]),
-            "anchors": tuple(values["anchors"]),
-        }
-    )
-    return checked, [_version(checked.id, old) for old in record.get("versions", ())]
+    versions = [_version(values["id"], old) for old in record.get("versions", ())]
+    if len({old.version for old in versions}) < len(versions):
+        raise InvalidInput("two versions of a memory have one number")
+    return Memory(**values), versions
 
 
 def _version(memory_id: str, record: Mapping[str, Any]) -> MemoryVersion:
-    values = {**record, "memory": memory_id, "tags": parse_tags(record["tags"]), "until": parse_time(record["until"])}
-    return MemoryVersion(**values)
+    if record.keys() != _VERSION.keys():
+        raise InvalidInput("a version of a memory has " + ", ".join(_VERSION))
+    return MemoryVersion(memory=memory_id, **{name: check(record[name]) for name, check in _VERSION.items()})
 
 
-def _origin(value: object) -> str:
-    if value not in ORIGINS:
-        raise InvalidInput(f"unknown origin {str(value)[:40]!r}")
+def _optional(value: Any, check: Callable[[Any], Any]) -> Any:
+    return None if value is None else check(value)
+
+
+def _one_of(value: object, allowed: tuple[str, ...], what: str) -> str:
+    if value not in allowed:
+        raise InvalidInput(f"unknown {what} {str(value)[:40]!r}")
     return str(value)
+
+
+def _whole(value: object, what: str, least: int = 0) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInput(f"{what} must be a whole number from {least}")
+    return value
+
+
+def _object(value: object) -> dict[str, Any]:
+    """A JSON object whose texts can be stored."""
+    if not isinstance(value, dict):
+        raise InvalidInput("meta must be an object")
+    json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate anywhere in it raises ValueError
+    return value
+
+
+def _texts(value: object, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InvalidInput(f"{what} must be a list")
+    return tuple(require_text(item, what, 1_000) for item in value)
+
+
+def _spans(value: object) -> tuple[Evidence, ...]:
+    if not isinstance(value, list):
+        raise InvalidInput("evidence must be a list")
+    return tuple(
+        Evidence(
+            session=check_id(span["session"], "session"),
+            event=_optional(span["event"], lambda key: check_id(key, "event")),
+            start=_optional(span["start"], lambda n: _whole(n, "start")),
+            end=_optional(span["end"], lambda n: _whole(n, "end")),
+        )
+        for span in value
+    )
+
+
+def _id(what: str) -> Callable[[Any], Any]:
+    return lambda value: check_id(value, what)
+
+
+def _maybe(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: _optional(value, check)
+
+
+_WORDED: dict[str, Callable[[Any], Any]] = {
+    "version": lambda value: _whole(value, "version", 1),
+    "kind": parse_kind,
+    "content": lambda value: require_text(value, "content"),
+    "why": _maybe(lambda value: require_text(value, "why", 1_000)),
+    "tags": parse_tags,
+    "importance": lambda value: parse_unit(value, "importance"),
+    "confidence": lambda value: parse_unit(value, "confidence"),
+}
+_VERSION = {**_WORDED, "until": parse_time}
+_MEMORY = {
+    **_WORDED,
+    "id": _id("id"),
+    "project": _maybe(_id("project")),
+    "origin": lambda value: _one_of(value, tuple(name for name in ORIGINS if name != "injected"), "origin"),
+    "occurred_at": parse_time,
+    "recorded_at": parse_time,
+    "session": _maybe(_id("session")),
+    "evidence": _spans,
+    "anchors": lambda value: _texts(value, "anchors"),
+    "meta": _object,
+    "accessed_at": _maybe(parse_time),
+    "access_count": lambda value: _whole(value, "access_count"),
+    "superseded_by": _maybe(_id("superseded_by")),
+    "superseded_at": _maybe(parse_time),
+    "expires_at": _maybe(parse_time),
+    "archived_at": _maybe(parse_time),
+    "deleted_at": _maybe(parse_time),
+}

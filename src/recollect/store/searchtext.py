@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 INDEX_VERSION = "1"
 MAX_INDEXED_CHARS = 65_536
@@ -22,12 +23,12 @@ _SPACELESS = re.compile(
 _CAMEL = re.compile(r"[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BREAK = re.compile(
-    "[\\s!-/:-@\\[-`{-~\x00-\x1f\x7f-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20]+"
+    "[\\s!-/:-@\\[-`{-~\x00-\x1f\x7f-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\ud800-\udfff]+"
 )
 
 STOP_WORDS = frozenset(
-    """a about above after again against all am an and any are aren as at be because been before being below between both
-    but by can cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has
+    """a about above after again against all am an and any are aren as at be because been before being below between
+    both but by can cannot could couldn did didn do does doesn doing don down during each few for from further had hadn has
     hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll me
     more most mustn my myself no nor not now of off on once only or other ought our ours ourselves out over own re same
     shan she should shouldn so some such t than that the their theirs them themselves then there these they this those
@@ -50,7 +51,7 @@ def query_terms(query: str) -> list[str]:
     if not text.isascii():
         text = _SPACELESS.sub(_pairs, unicodedata.normalize("NFC", text))
     words = [word for word in _BREAK.split(_CAMEL.sub(_with_words, text)) if any(map(str.isalnum, word))]
-    folded = dict.fromkeys(word.casefold()[:100] for word in words)
+    folded = dict.fromkeys(word.lower()[:100] for word in words)
     telling = [word for word in folded if word not in STOP_WORDS]
     return (telling or list(folded))[:MAX_TERMS]
 
@@ -61,12 +62,12 @@ def _with_words(match: re.Match[str]) -> str:
 
 def _pieces(match: re.Match[str]) -> str:
     run = match[0]
-    return f" {' '.join(run)} {' '.join(a + b for a, b in zip(run, run[1:], strict=False))} "
+    return f" {' '.join(run)} {' '.join(map(''.join, pairwise(run)))} "
 
 
 def _pairs(match: re.Match[str]) -> str:
     run = match[0]
-    return f" {' '.join(a + b for a, b in zip(run, run[1:], strict=False)) or run} "
+    return f" {' '.join(map(''.join, pairwise(run))) or run} "
 
 
 CHUNK_CHARS = 1_000  # about the 256 tokens the default embedder reads

@@ -202,7 +202,7 @@ class Database:
 
     @contextmanager
     def fresh(self) -> Iterator[apsw.Connection]:
-        """A new connection for one use: PRAGMA integrity_check sees FTS5 structures as this connection last cached them."""
+        """A new connection for one use: integrity_check sees FTS5 as its connection last cached it."""
         self._usable()
         with translated(self.path):
             connection = self._connect()

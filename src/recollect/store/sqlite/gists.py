@@ -74,6 +74,15 @@ class SqliteGists:
                 return 0
             return scoping.one(connection, _Q["unsummarized"], {"session": row}) or 0
 
+    def due(self, scope: Scope, *, after: int, quiet_since: datetime) -> list[str]:
+        """Sessions that have grown by `after` events since their gist, or have grown at all and gone quiet."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            params = {**rows.params(), "after": after, "quiet_since": iso(quiet_since)}
+            return [row[0] for row in connection.execute(_Q["due"], params)]
+
     def lease(self, scope: Scope, session: str, *, now: datetime, until: datetime) -> bool:
         """Take the right to make this session's gist; False while somebody else has it."""
         with self._db.write() as connection:

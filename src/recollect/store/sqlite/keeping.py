@@ -13,8 +13,9 @@ from pathlib import Path
 
 import apsw
 
-from recollect.clock import iso
+from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
+from recollect.ids import stable_key
 from recollect.model import Scope
 from recollect.store.port import Ages, Health, Receipt, Upkeep
 from recollect.store.sql import load_queries
@@ -70,6 +71,16 @@ class SqliteKeeping:
             audit(connection, rows.owner, at, "forget", "everything", counts)
         return Receipt(counts, self._db.checkpoint())
 
+    def forgotten(self, scope: Scope, session: str) -> datetime | None:
+        """When a session of this id was forgotten, if it was."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return None
+            params = {"owner": rows.owner, "key": _session_key(session)}
+            found = connection.execute(_Q["buried"], params).fetchone()
+        return None if found is None else from_iso(found[0])
+
     def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep:
         """Archive what is old and unread, redact and then purge what was deleted; empty the write-ahead log."""
         with self._db.write() as connection:
@@ -121,6 +132,11 @@ class SqliteKeeping:
         return checks
 
 
+def _session_key(session: str) -> bytes:
+    """What stays of a forgotten session: a hash of its id."""
+    return bytes.fromhex(stable_key("session", session))
+
+
 def _name(id_: str | bytes) -> str:
     return id_.hex() if isinstance(id_, bytes) else id_
 
@@ -151,6 +167,7 @@ def _forget_session(connection: apsw.Connection, owner: int, row: int, session: 
     for memory, memory_id in memories:
         _forget_memory(connection, owner, memory, memory_id, at)
     connection.execute(_Q["bury_events"], {"session": row, "at": at})
+    connection.execute(_Q["bury"], {"owner": owner, "key": _session_key(session), "at": at})
     for step in ("drop_events", "drop_turns", "drop_gist", "drop_session"):
         connection.execute(_Q[step], {"session": row})
     return {"sessions": 1, "events": events, "turns": len(turns), "gists": len(gists), "memories": len(memories)}

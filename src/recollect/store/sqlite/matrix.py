@@ -1,7 +1,7 @@
 """A scope's vectors in memory: read once, then only what is new; searched exactly.
 
-Rows of one document lie side by side, and a document's score is its best row's. A document whose vectors were replaced
-keeps its old rows as zeros until the next full reading.
+Rows of one document lie side by side, and a document's score is its best row's. Rows of a document whose vectors were
+replaced stay behind, unused, until the next full reading.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class VectorMatrix:
         self._rows: Matrix = np.zeros((64, dim), dtype=np.float32)
         self._used = 0
         self._spans: dict[int, tuple[int, int]] = {}
-        self._starts: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._bounds: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._docs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
 
     @property
@@ -42,13 +42,11 @@ class VectorMatrix:
         self._rows[self._used : self._used + len(block)] = block
         for seq, doc, blob in rows:
             height = len(blob) // (2 * self.dim)
-            old = self._spans.pop(doc, None)
-            if old is not None:
-                self._rows[old[0] : old[1]] = 0.0
+            self._spans.pop(doc, None)  # so that spans stay in the order of their rows
             self._spans[doc] = (self._used, self._used + height)
             self._used += height
             self.seq = seq
-        self._starts = np.fromiter((span[0] for span in self._spans.values()), np.int64, len(self._spans))
+        self._bounds = np.array([edge for span in self._spans.values() for edge in span], dtype=np.int64)
         self._docs = np.fromiter(self._spans.keys(), np.int64, len(self._spans))
 
     def search(self, query: Matrix, limit: int) -> list[tuple[int, float]]:
@@ -56,10 +54,8 @@ class VectorMatrix:
         if not len(self._docs):
             return []
         scores = self._scores(query)
-        if limit < len(scores):
-            best = np.argpartition(-scores, limit - 1)[:limit]
-        else:
-            best = np.arange(len(scores))
+        every = np.arange(len(scores))
+        best = np.argpartition(-scores, limit - 1)[:limit] if limit < len(scores) else every
         best = best[np.lexsort((self._docs[best], -scores[best]))]
         return list(zip(self._docs[best].tolist(), scores[best].tolist(), strict=True))
 
@@ -76,11 +72,9 @@ class VectorMatrix:
         flat: Matrix = self._rows[: self._used] @ query
         if self._used == len(self._docs):
             return flat  # one row a document, nothing replaced: order of rows is order of documents
-        # Spans of replaced documents are zeros and lie between others; a maximum over them could only add a zero.
-        order = np.argsort(self._starts, kind="stable")
-        reduced = np.maximum.reduceat(flat, self._starts[order])
-        scores = np.empty_like(reduced)
-        scores[order] = reduced
+        # Every second stretch of rows, from a start to an end, is a document; what lies between is nobody's any more.
+        padded = np.append(flat, np.float32(-1.0))
+        scores: Matrix = np.maximum.reduceat(padded, self._bounds)[::2]
         return scores
 
     def _reserve(self, more: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from recollect.clock import from_iso, iso
-from recollect.errors import Conflict, NotFound, StoreCorrupt
+from recollect.errors import Conflict, NotFound, ScopeError, StoreCorrupt
 from recollect.model import Evidence, Memory, MemoryVersion, Scope
 from recollect.store.port import Filter
 from recollect.store.sql import load_queries
@@ -21,6 +21,13 @@ from recollect.store.sqlite.database import Database
 from recollect.text import content_hash, dedup_key
 
 _Q = load_queries(Path(__file__).parent / "queries" / "memories.sql")
+# The columns of the view `memory_rows`, in its order.
+_COLUMNS = (
+    "row owner id project kind content why tags importance confidence origin session evidence anchors meta dedup_key "
+    "content_hash occurred_at recorded_at accessed_at access_count version superseded_by superseded_at expires_at "
+    "archived_at deleted_at project_name"
+).split()
+_TIMES = ("occurred_at", "recorded_at", "accessed_at", "superseded_at", "expires_at", "archived_at", "deleted_at")
 _WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
 
 
@@ -33,6 +40,8 @@ class SqliteMemories:
     def add(self, scope: Scope, memory: Memory, versions: Sequence[MemoryVersion] = ()) -> tuple[Memory, bool]:
         """Keep a memory; when this project already knows the text, return that one and False."""
         with self._db.write() as connection:
+            if scope.project is not None and memory.project not in (None, scope.project):
+                raise ScopeError("the memory belongs to another project")
             rows = scoping.ensure(connection, scope)
             project = None if memory.project is None else scoping.ensure_project(connection, rows.owner, memory.project)
             params = {**_params(memory), "owner": rows.owner, "project": project}
@@ -119,7 +128,7 @@ class SqliteMemories:
             if rows is None:
                 return
             for memory_id, reads in ids.items():
-                params = {"owner": rows.owner, "id": memory_id, "reads": reads, "at": iso(at)}
+                params = {**rows.params(), "id": memory_id, "reads": reads, "at": iso(at)}
                 connection.execute(_Q["touch"], params)
 
 
@@ -157,37 +166,30 @@ def filter_params(connection: apsw.Connection, rows: scoping.Rows, where: Filter
 
 def memory_of(row: tuple[Any, ...]) -> Memory:
     """A row of `memory_rows` as a value; its text must match its hash."""
-    (_, _, id_, _, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta, _, digest,
-     occurred, recorded, accessed, reads, version, superseded_by, superseded, expires, archived, deleted, project) = row  # fmt: skip
-    if bytes.fromhex(content_hash(content)) != digest:
+    at = dict(zip(_COLUMNS, row, strict=True))
+    if bytes.fromhex(content_hash(at["content"])) != at["content_hash"]:
         raise StoreCorrupt(
-            f"memory {id_} does not match its hash",
+            f"memory {at['id']} does not match its hash",
             hint="The file was changed from outside. `recollect doctor --deep` lists every such row.",
         )
     return Memory(
-        id=id_,
-        kind=kind,
-        content=content,
-        project=project,
-        origin=origin,
-        occurred_at=from_iso(occurred),
-        recorded_at=from_iso(recorded),
-        why=why,
-        tags=tuple(json.loads(tags)),
-        importance=importance,
-        confidence=confidence,
-        session=session,
-        evidence=tuple(Evidence(**span) for span in json.loads(evidence)),
-        anchors=tuple(json.loads(anchors)),
-        meta=json.loads(meta),
-        version=version,
-        accessed_at=accessed and from_iso(accessed),
-        access_count=reads,
-        superseded_by=superseded_by,
-        superseded_at=superseded and from_iso(superseded),
-        expires_at=expires and from_iso(expires),
-        archived_at=archived and from_iso(archived),
-        deleted_at=deleted and from_iso(deleted),
+        id=at["id"],
+        kind=at["kind"],
+        content=at["content"],
+        project=at["project_name"],
+        origin=at["origin"],
+        why=at["why"],
+        tags=tuple(json.loads(at["tags"])),
+        importance=at["importance"],
+        confidence=at["confidence"],
+        session=at["session"],
+        evidence=tuple(Evidence(**span) for span in json.loads(at["evidence"])),
+        anchors=tuple(json.loads(at["anchors"])),
+        meta=json.loads(at["meta"]),
+        version=at["version"],
+        access_count=at["access_count"],
+        superseded_by=at["superseded_by"],
+        **{name: at[name] and from_iso(at[name]) for name in _TIMES},
     )
 
 

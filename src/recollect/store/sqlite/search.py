@@ -1,6 +1,6 @@
 """Search in SQLite: bm25 over FTS5 with the scope inside the question, exact cosine over the scope's own vectors.
 
-Both legs apply the filter before they count to their limit, so a narrow filter still gets the best that it lets through.
+Both legs apply the filter before they count to their limit: a narrow filter still gets the best that it lets through.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import apsw
 from recollect.clock import from_iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Scope, Tier
-from recollect.store.port import Document, Filter, Match
+from recollect.store.port import Document, Filter, Match, TermWeights
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
 from recollect.store.sqlite.database import Database
@@ -41,7 +41,7 @@ class SqliteSearch:
     def __init__(self, database: Database) -> None:
         self._db = database
         self._matrices: OrderedDict[tuple[int, int, str], VectorMatrix] = OrderedDict()
-        self._rarities: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._frequencies: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
@@ -53,11 +53,17 @@ class SqliteSearch:
             params = {**_filter(connection, rows, where), "match": _match(rows, terms), "limit": limit}
             return [Match(*row) for row in connection.execute(_Q[f"lexical_{tier}"], params)]
 
-    def rarity(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> float:
-        """The sum of the terms' inverse document frequencies: what a text that says them all could score, about."""
+    def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
+        """The terms' inverse document frequencies, as FTS5 counts them (over the whole file) and smoothed."""
         with self._db.read() as connection:
             size = scoping.one(connection, _Q[f"size_{tier}"], {}) or 0
-            return sum(self._idf(connection, tier, term, size) for term in terms)
+            holding = [self._holding(connection, tier, term, size) for term in terms]
+        smooth = [math.log1p((size - n + 0.5) / (n + 0.5)) for n in holding]
+        return TermWeights(
+            scored=sum(max(1e-6, math.log((size - n + 0.5) / (n + 0.5))) for n in holding if n),
+            known=sum(weight for weight, n in zip(smooth, holding, strict=True) if n),
+            asked=sum(smooth),
+        )
 
     def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]:
         """The best matches by meaning: exact, widened until `limit` of them pass the filter or all were looked at."""
@@ -79,13 +85,13 @@ class SqliteSearch:
 
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """How near the question each of these documents is."""
-        matrix = self._matrix_of(scope, tier)
-        return matrix.cosines(query, list(docs)) if matrix else {}
+        matrix, seen = self._seen(scope, tier, docs)
+        return matrix.cosines(query, seen) if matrix else {}
 
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]:
         """The vectors of these documents."""
-        matrix = self._matrix_of(scope, tier)
-        return matrix.vectors(list(docs)) if matrix else {}
+        matrix, seen = self._seen(scope, tier, docs)
+        return matrix.vectors(seen) if matrix else {}
 
     def documents(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> list[Document]:
         """The documents themselves, in the order asked for; one that fails its hash is left out."""
@@ -93,7 +99,7 @@ class SqliteSearch:
             rows = scoping.find(connection, scope)
             if rows is None:
                 return []
-            params: dict[str, object] = {"owner": rows.owner, "docs": json.dumps(list(docs))}
+            params: dict[str, object] = {**rows.params(), "docs": json.dumps(list(docs))}
             found = list(connection.execute(_Q[f"documents_{tier}"], params))
             if tier == "memory":
                 made = {row[0]: _memory_document(row) for row in found}
@@ -104,10 +110,15 @@ class SqliteSearch:
                 made = {row[0]: _turn_document(row, events[row[0]]) for row in found if row[0] in events}
         return [document for doc in docs if (document := made.get(doc)) is not None]
 
-    def _matrix_of(self, scope: Scope, tier: Tier) -> VectorMatrix | None:
+    def _seen(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> tuple[VectorMatrix | None, list[int]]:
+        """The matrix of the scope's owner, and those of the documents that the scope may see."""
         with self._db.read() as connection:
             rows = scoping.find(connection, scope)
-            return self._matrix(connection, rows.owner, tier) if rows else None
+            if rows is None or not docs:
+                return None, []
+            params = {**rows.params(), "docs": json.dumps(list(docs))}
+            seen = [row[0] for row in connection.execute(_Q[f"visible_{tier}"], params)]
+            return self._matrix(connection, rows.owner, tier), seen
 
     def _matrix(self, connection: apsw.Connection, owner: int, tier: Tier) -> VectorMatrix | None:
         """The up-to-date matrix of an owner and tier; None when it has no vectors."""
@@ -130,17 +141,16 @@ class SqliteSearch:
                 self._matrices.popitem(last=False)
         return matrix
 
-    def _idf(self, connection: apsw.Connection, tier: Tier, term: str, size: int) -> float:
-        """FTS5's own idf of a term, remembered while the index has about the same size."""
-        known = self._rarities.get((tier, term))
+    def _holding(self, connection: apsw.Connection, tier: Tier, term: str, size: int) -> int:
+        """How many documents hold a term, remembered while the index has about the same size."""
+        known = self._frequencies.get((tier, term))
         if known is not None and abs(known[0] - size) <= size // 20:
-            return known[1]
-        holding = scoping.one(connection, _Q[f"count_{tier}"], {"match": f'"{term}"'}) or 0
-        idf = max(1e-6, math.log((size - holding + 0.5) / (holding + 0.5)))
-        self._rarities[(tier, term)] = (size, idf)
-        while len(self._rarities) > 10_000:
-            self._rarities.popitem(last=False)
-        return idf
+            return min(known[1], size)
+        holding = scoping.one(connection, _Q[f"count_{tier}"], {"match": f'- scope : "{term}"'}) or 0
+        self._frequencies[(tier, term)] = (size, holding)
+        while len(self._frequencies) > 10_000:
+            self._frequencies.popitem(last=False)
+        return holding
 
 
 def _match(rows: scoping.Rows, terms: Sequence[str]) -> str:

@@ -42,13 +42,16 @@ class SqliteSessions:
         session: str,
         *,
         at: datetime,
+        until: datetime | None = None,
         title: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Session:
-        """The session, made if absent; title and meta are set when given."""
+        """The session, made if absent and lasting from `at` to `until` at least; title and meta are set when given."""
         with self._db.write() as connection:
             rows = scoping.ensure(connection, scope)
             row, _ = _ensure_session(connection, rows, session, iso(at))
+            if until is not None:
+                connection.execute(_Q["stretch_session"], {"session": row, "at": iso(at), "until": iso(until)})
             if title is not None:
                 connection.execute(_Q["set_title"], {"session": row, "title": title})
             if meta is not None:
@@ -81,9 +84,13 @@ class SqliteSessions:
             open_sessions: dict[str, _Appending] = {}
             added = []
             for event in events:
-                if event.session not in open_sessions:
-                    open_sessions[event.session] = _begin(connection, rows, event)
-                added.append(_append(connection, rows.owner, open_sessions[event.session], event))
+                key = bytes.fromhex(event.key)
+                new = not scoping.one(connection, _Q["is_known"], {"owner": rows.owner, "key": key})
+                added.append(new)
+                if new:
+                    if event.session not in open_sessions:
+                        open_sessions[event.session] = _begin(connection, rows, event)
+                    _append(connection, rows.owner, open_sessions[event.session], event, key)
             for session in open_sessions.values():
                 for turn in session.changed:
                     index.add(connection, "turn", turn)
@@ -155,10 +162,7 @@ def _begin(connection: apsw.Connection, rows: scoping.Rows, event: Event) -> _Ap
     return _Appending(row, project, -1 if position is None else position, turn, ordinal)
 
 
-def _append(connection: apsw.Connection, owner: int, session: _Appending, event: Event) -> bool:
-    key = bytes.fromhex(event.key)
-    if scoping.one(connection, _Q["is_known"], {"owner": owner, "key": key}):
-        return False
+def _append(connection: apsw.Connection, owner: int, session: _Appending, event: Event, key: bytes) -> None:
     at = iso(event.occurred_at)
     session.position += 1
     if event.role == "user" or session.turn is None:
@@ -188,7 +192,6 @@ def _append(connection: apsw.Connection, owner: int, session: _Appending, event:
         },
     )
     connection.execute(_Q["stretch_session"], {"session": session.row, "at": at, "until": at})
-    return True
 
 
 def _session(row: tuple[Any, ...]) -> Session:

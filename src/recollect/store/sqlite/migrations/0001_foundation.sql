@@ -155,7 +155,7 @@ CREATE TABLE pending (                -- searchable texts that wait for their ve
   tier   TEXT NOT NULL,
   doc    INTEGER NOT NULL,
   owner  INTEGER NOT NULL,
-  ticket INTEGER NOT NULL DEFAULT 1,  -- rises when the text changes again before its vector is there
+  ticket INTEGER NOT NULL,            -- another one each time the text changes: a vector of the old text does not count
   PRIMARY KEY (tier, doc)
 ) WITHOUT ROWID;
 

@@ -26,6 +26,13 @@ RETURNING row;
 SELECT count(*) FROM events
 WHERE session = :session AND position > ifnull((SELECT covers FROM gists WHERE session = :session), -1);
 
+-- name: due
+SELECT id FROM (
+  SELECT s.id, s.ended_at, ifnull((SELECT max(position) FROM events e WHERE e.session = s.row), -1)
+    - ifnull((SELECT covers FROM gists g WHERE g.session = s.row), -1) AS grown
+  FROM sessions s WHERE s.owner = :owner AND (:any_project OR s.project IS NULL OR s.project = :scope_project)
+) WHERE grown >= :after OR (grown > 0 AND ended_at < :quiet_since) ORDER BY ended_at DESC;
+
 -- name: lease
 UPDATE sessions SET gist_leased = :until WHERE row = :session AND (gist_leased IS NULL OR gist_leased < :now) RETURNING row;
 

@@ -31,7 +31,8 @@ SELECT row AS doc, owner, project FROM turns WHERE row = :doc;
 SELECT role, text FROM events WHERE turn = :doc ORDER BY position;
 
 -- name: wait
-INSERT INTO pending (tier, doc, owner) VALUES (:tier, :doc, :owner) ON CONFLICT DO UPDATE SET ticket = ticket + 1;
+INSERT INTO pending (tier, doc, owner, ticket) VALUES (:tier, :doc, :owner, random())
+ON CONFLICT DO UPDATE SET ticket = excluded.ticket;
 
 -- name: unwait
 DELETE FROM pending WHERE tier = :tier AND doc = :doc;

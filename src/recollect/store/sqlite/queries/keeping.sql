@@ -19,7 +19,10 @@ SELECT row FROM gists WHERE session = :session;
 INSERT INTO tombstones (owner, key, at) SELECT owner, key, :at FROM events WHERE session = :session ON CONFLICT DO NOTHING;
 
 -- name: bury
-INSERT INTO tombstones (owner, key, at) VALUES (:owner, :key, :at) ON CONFLICT DO NOTHING;
+INSERT INTO tombstones (owner, key, at) VALUES (:owner, :key, :at) ON CONFLICT DO UPDATE SET at = excluded.at;
+
+-- name: buried
+SELECT at FROM tombstones WHERE owner = :owner AND key = :key;
 
 -- name: count_events
 SELECT count(*) FROM events WHERE session = :session;

@@ -61,10 +61,11 @@ WHERE owner = :owner
             THEN occurred_at <= :as_of AND (superseded_at IS NULL OR superseded_at > :as_of)
                  AND (expires_at IS NULL OR expires_at > :as_of)
             ELSE :history OR (superseded_at IS NULL AND (expires_at IS NULL OR expires_at > :now)) END)
-ORDER BY occurred_at DESC, row DESC LIMIT :limit OFFSET :offset;
+ORDER BY occurred_at DESC, id LIMIT :limit OFFSET :offset;
 
 -- name: touch
-UPDATE memories SET access_count = access_count + :reads, accessed_at = :at WHERE owner = :owner AND id = :id;
+UPDATE memories SET access_count = access_count + :reads, accessed_at = :at
+WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: audit
 INSERT INTO audit (owner, at, action, subject, details) VALUES (:owner, :at, :action, :subject, :details);

@@ -111,19 +111,34 @@ SELECT count(*) FROM gist_fts;
 SELECT count(*) FROM turn_fts;
 
 -- name: documents_memory
-SELECT * FROM memory_rows WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs));
+SELECT * FROM memory_rows WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+  AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: documents_gist
 SELECT row, session_id, project_name, content, occurred_at FROM gist_rows
-WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs));
+WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+  AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: documents_turn
 SELECT row, key, session_id, project_name, occurred_at, ordinal FROM turn_rows
-WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs));
+WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+  AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: turn_events
 SELECT turn, role, text, text_hash FROM events
 WHERE owner = :owner AND turn IN (SELECT value FROM json_each(:docs)) ORDER BY turn, position;
+
+-- name: visible_memory
+SELECT row FROM memories WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+  AND (:any_project OR project IS NULL OR project = :scope_project);
+
+-- name: visible_gist
+SELECT row FROM gists WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+  AND (:any_project OR project IS NULL OR project = :scope_project);
+
+-- name: visible_turn
+SELECT row FROM turns WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+  AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: session_row
 SELECT row FROM sessions WHERE owner = :owner AND id = :id;

@@ -35,7 +35,7 @@ WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR projec
 -- name: sessions
 SELECT id, flavor, title, project_name, started_at, ended_at, turns, meta FROM session_rows
 WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :project)
-ORDER BY ended_at DESC, row DESC LIMIT :limit OFFSET :offset;
+ORDER BY ended_at DESC, id LIMIT :limit OFFSET :offset;
 
 -- name: last_position
 SELECT ifnull(max(position), -1) FROM events WHERE session = :session;

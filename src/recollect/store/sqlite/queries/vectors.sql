@@ -50,8 +50,8 @@ DELETE FROM vectors;
 UPDATE owners SET epoch = epoch + 1;
 
 -- name: queue_all
-INSERT INTO pending (tier, doc, owner)
-SELECT 'memory', row, owner FROM memories WHERE deleted_at IS NULL
-UNION ALL SELECT 'gist', row, owner FROM gists
-UNION ALL SELECT 'turn', row, owner FROM turns
-WHERE true ON CONFLICT DO UPDATE SET ticket = ticket + 1;
+INSERT INTO pending (tier, doc, owner, ticket)
+SELECT 'memory', row, owner, random() FROM memories WHERE deleted_at IS NULL
+UNION ALL SELECT 'gist', row, owner, random() FROM gists
+UNION ALL SELECT 'turn', row, owner, random() FROM turns
+WHERE true ON CONFLICT DO UPDATE SET ticket = excluded.ticket;

@@ -1,0 +1,1 @@
+"""Anything that happened becomes an event, once, whatever way it came."""

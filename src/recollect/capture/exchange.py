@@ -1,0 +1,62 @@
+"""Recorded exchanges become events. What is given twice is one event.
+
+An exchange is the same as another when its caller says so (`key`), or when session, role, text and time are the same;
+of several such in one batch each counts. Without a key or a time it happened now, and is always new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from recollect.clock import iso, parse_time
+from recollect.errors import InvalidInput
+from recollect.ids import stable_key, uuid7
+from recollect.model import ROLES, Event, check_id
+from recollect.text import storable
+
+MAX_CHARS = 10_000_000
+_FIELDS = ("session", "role", "content", "occurred_at", "key")
+
+Exchange = Mapping[str, Any] | Sequence[Any]
+
+
+def events_of(exchanges: Iterable[Exchange], *, now: datetime) -> list[Event]:
+    """Checked events, in the order given."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    return [_event(_named(exchange), now, seen) for exchange in exchanges]
+
+
+def _named(exchange: Exchange) -> dict[str, Any]:
+    if isinstance(exchange, Mapping):
+        unknown = sorted(set(exchange) - set(_FIELDS))
+        if unknown or not {"session", "role", "content"} <= set(exchange):
+            raise InvalidInput("an exchange has session, role, content and may have occurred_at and key")
+        return dict(exchange)
+    if isinstance(exchange, str) or not 3 <= len(exchange) <= len(_FIELDS):
+        raise InvalidInput("an exchange is (session, role, content) or (session, role, content, occurred_at)")
+    return dict(zip(_FIELDS, exchange, strict=False))
+
+
+def _event(given: Mapping[str, Any], now: datetime, seen: Counter[tuple[str, ...]]) -> Event:
+    session, role, content = check_id(given["session"], "session"), given["role"], given["content"]
+    if role not in ROLES:
+        raise InvalidInput(f"unknown role {str(role)[:40]!r}", hint="Roles: " + ", ".join(ROLES))
+    if not isinstance(content, str) or not content.strip():
+        raise InvalidInput("content must be text that is not empty")
+    if len(content) > MAX_CHARS:
+        raise InvalidInput(f"content has {len(content):,} characters; the limit is {MAX_CHARS:,}")
+    text = storable(content)
+    kind, origin = ROLES[role]
+    at = now if given.get("occurred_at") is None else parse_time(given["occurred_at"])
+    if given.get("key") is not None:
+        native: tuple[str, ...] = ("key", check_id(given["key"], "key"))
+    elif given.get("occurred_at") is not None:
+        native = ("said", role, iso(at), text)
+        seen[(session, *native)] += 1
+        native = (*native, str(seen[(session, *native)]))
+    else:
+        native = ("new", uuid7())
+    return Event(stable_key("recorded", session, kind, *native), session, kind, role, origin, text, at, now)

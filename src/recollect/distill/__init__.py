@@ -1,0 +1,1 @@
+"""What happened becomes what is worth keeping."""

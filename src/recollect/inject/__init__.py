@@ -1,0 +1,1 @@
+"""Recalled things become text where the next run will see it: quoted as data, dated, within a budget."""

@@ -1,0 +1,1 @@
+"""What runs several stages in turn: the background worker and maintenance."""

@@ -1,0 +1,54 @@
+"""Texts that wait get their vectors: newest and most important first, one process at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from recollect.models.port import Embedder, check_vectors
+from recollect.store.port import Store
+
+BATCH = 64
+Progress = Callable[[int], None]
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[bool]:
+    """True when no other process holds this lock; it is let go when the process ends, however it ends."""
+    try:
+        import fcntl
+    except ImportError:
+        yield True
+        return
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(handle)
+
+
+def embed_waiting(
+    store: Store, embedder: Embedder, *, stop: Callable[[], bool] = lambda: False, progress: Progress = lambda n: None
+) -> int:
+    """Embed until nothing waits or `stop` says so; returns how many texts got their vectors."""
+    done = 0
+    while not stop() and (waiting := store.vectors.waiting(BATCH)):
+        texts = [text for item in waiting for text in item.texts]
+        matrix = check_vectors(embedder.embed(texts), len(texts), embedder.dim)
+        rows, start = [], 0
+        for item in waiting:
+            rows.append((item, matrix[start : start + len(item.texts)]))
+            start += len(item.texts)
+        stored = store.vectors.put((embedder.name, embedder.dim), rows)
+        if not stored:
+            break  # all of it was forgotten or done elsewhere meanwhile; do not spin
+        done += stored
+        progress(stored)
+    return done

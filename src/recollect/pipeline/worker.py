@@ -1,0 +1,50 @@
+"""The background worker of an open Recollect: one thread that makes vectors and gists after writes return.
+
+A write only rings its bell. The thread stops between two batches, and what it has not done is still queued in the
+store; so closing is quick, and nothing depends on the thread having run.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """Runs `work` in a thread of its own whenever it is rung, until stopped."""
+
+    def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
+        self._work = work
+        self._bell = threading.Event()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._start = threading.Lock()
+
+    def ring(self) -> None:
+        """There is something to do."""
+        self._bell.set()
+        with self._start:
+            if self._thread is None and not self._stopping.is_set():
+                self._thread = threading.Thread(target=self._run, name="recollect-worker", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the batch at hand and end."""
+        self._stopping.set()
+        self._bell.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while True:
+            self._bell.wait()
+            self._bell.clear()
+            if self._stopping.is_set():
+                return
+            try:
+                self._work(self._stopping.is_set)
+            except Exception as error:  # the worker must never take the caller down; the queue keeps what is left
+                log.warning("background work failed: %s: %s", type(error).__name__, error)

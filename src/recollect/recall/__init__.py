@@ -1,0 +1,1 @@
+"""A question becomes a few memories, gists and turns: ranked, explained, or nothing."""

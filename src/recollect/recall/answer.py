@@ -1,0 +1,145 @@
+"""Recall from question to answer: search each tier, fuse, rank, keep variety, explain, or abstain.
+
+The same question over the same store gives the same hits in the same order. Nothing in a question is syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from recollect.clock import age_days, age_label
+from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
+from recollect.recall import diversify
+from recollect.recall.fuse import Blend, Scored, fuse
+from recollect.recall.profile import Profile
+from recollect.store.port import Document, Filter, Store
+from recollect.store.searchtext import query_terms
+
+if TYPE_CHECKING:
+    from recollect.store.port import Matrix
+
+CANDIDATES = 300  # of each leg and tier
+POOL = 5  # times the limit: how many of the best variety is chosen from
+# Similarity under which nothing is said, calibrated in docs/benchmarks.md#abstention.
+THRESHOLDS: dict[str, float] = {"hybrid": 0.2, "lexical": 0.2}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, of which tiers, and how the answer is to be made."""
+
+    text: str
+    tiers: tuple[Tier, ...]
+    where: Filter
+    limit: int
+    profile: Profile
+    abstain: bool = True
+    blend: Blend = field(default_factory=Blend)
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    document: Document
+    scored: Scored
+    parts: Parts
+
+
+def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None) -> Recall:
+    """The best hits; `vector` is the embedded question, None to search by words alone (`note` says why)."""
+    mode: Literal["hybrid", "lexical"] = "lexical" if vector is None else "hybrid"
+    terms = query_terms(question.text)
+    ranked: list[_Candidate] = []
+    for tier in question.tiers:
+        scored = _search(store, scope, tier, terms, question, vector)
+        ranked += _rank(store, scope, tier, scored, question)
+    ranked.sort(key=lambda one: (-one.parts.final, -one.document.occurred_at.timestamp(), one.document.id))
+    floor = THRESHOLDS[mode] if question.abstain else 0.0
+    good = [one for one in ranked if one.scored.similarity >= floor]
+    chosen = _vary(store, scope, good[: question.limit * POOL], question)
+    hits = tuple(_hit(store, scope, one, question) for one in chosen)
+    abstained = bool(question.abstain and not hits)
+    if abstained and note is None:
+        note = "nothing here is close enough to the question"
+    return Recall(question.text, hits, abstained, mode, note)
+
+
+def _search(
+    store: Store, scope: Scope, tier: Tier, terms: Sequence[str], question: Question, vector: Matrix | None
+) -> list[Scored]:
+    where = question.where
+    lexical = store.search.lexical(scope, tier, terms, where, CANDIDATES)
+    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, where, CANDIDATES)
+    if not lexical and not semantic:
+        return []
+    cosines = {match.doc: match.score for match in semantic}
+    if vector is not None:
+        unknown = [match.doc for match in lexical if match.doc not in cosines]
+        cosines |= store.search.cosines(scope, tier, vector, unknown)
+    weights = store.search.weigh(scope, tier, terms)
+    return fuse(lexical, semantic, cosines, weights, hybrid=vector is not None, blend=question.blend)
+
+
+def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question: Question) -> list[_Candidate]:
+    """The documents of the best, with their final scores. Importance and recency can lift a hit, never find one."""
+    scored.sort(key=lambda one: (-one.similarity, one.doc))
+    best = {one.doc: one for one in scored[: max(20, question.limit * POOL)]}
+    profile, now = question.profile, question.where.as_of or question.where.now
+    found = []
+    for document in store.search.documents(scope, tier, list(best)):
+        one = best[document.doc]
+        recency = profile.recency_of(age_days(document.occurred_at, now))
+        final = profile.final(one.similarity, document.importance, recency)
+        parts = Parts(one.lexical, one.semantic, document.importance, recency, final)
+        found.append(_Candidate(document, one, parts))
+    return found
+
+
+def _vary(store: Store, scope: Scope, pool: list[_Candidate], question: Question) -> list[_Candidate]:
+    if question.profile.mmr >= 1.0 or len(pool) <= question.limit:
+        return pool[: question.limit]
+    vectors: dict[int, Matrix] = {}
+    for tier in question.tiers:
+        places = {one.document.doc: i for i, one in enumerate(pool) if one.document.tier == tier}
+        vectors |= {places[doc]: rows for doc, rows in store.search.vectors(scope, tier, list(places)).items()}
+    scores = [one.parts.final for one in pool]
+    texts = [one.document.content for one in pool]
+    picked = diversify.pick(scores, texts, vectors, question.limit, question.profile.mmr)
+    return [pool[i] for i in sorted(picked)]
+
+
+def _hit(store: Store, scope: Scope, one: _Candidate, question: Question) -> Hit:
+    document, memory = one.document, one.document.memory
+    if document.tier == "turn":
+        evidence: tuple[Evidence, ...] = (Evidence(document.session or "", document.id),)
+    elif document.tier == "gist":
+        evidence = (Evidence(document.session or ""),)
+    else:
+        evidence = memory.evidence if memory else ()
+    return Hit(
+        id=document.id,
+        tier=document.tier,
+        session=document.session,
+        content=_content(store, scope, document, memory, question),
+        score=one.parts.final,
+        parts=one.parts,
+        age=age_label(document.occurred_at, question.where.now),
+        origin=document.origin,
+        occurred_at=document.occurred_at,
+        project=document.project,
+        kind=memory.kind if memory else None,
+        why=memory.why if memory else None,
+        tags=memory.tags if memory else (),
+        evidence=evidence,
+        superseded_by=memory.superseded_by if memory else None,
+    )
+
+
+def _content(store: Store, scope: Scope, document: Document, memory: Memory | None, question: Question) -> str:
+    """The text as it read at the time asked about."""
+    if memory is not None and question.where.as_of is not None and memory.version > 1:
+        for old in store.memories.versions(scope, memory.id):
+            if old.until > question.where.as_of:
+                return old.content
+    return document.content

@@ -1,0 +1,137 @@
+"""Settings: defaults < config.toml in the user's config directory < RECOLLECT_* variables < arguments.
+
+Built in one place and printed by `recollect config`. This is the only module that reads the environment, and nothing is
+ever read from a repository or the working directory.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from recollect.errors import InvalidInput
+
+PREFIX = "RECOLLECT_"
+SECRETS = ("embedding_api_key",)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting, with its default. The comment after each is its documentation."""
+
+    data_dir: Path = field(default_factory=lambda: default_data_dir(os.environ))  # where everything is kept
+    tenant: str = "local"  # whose memory: the organisation
+    user: str = ""  # whose memory: the person; empty means the operating system's user
+    project: str = ""  # fixed project; empty means it follows the working directory
+    embedder: str = "minilm"  # minilm, remote (an OpenAI-compatible endpoint), or none (words only)
+    model_dir: Path | None = None  # where the MiniLM weights are; default: inside the data directory
+    embedding_url: str = ""  # base URL of the OpenAI-compatible endpoint
+    embedding_model: str = ""  # model name at that endpoint
+    embedding_dim: int = 1536  # dimension of that model's vectors
+    embedding_api_key: str = ""  # key for that endpoint; never shown
+    threads: int = 1  # threads the embedder may use
+    recall_limit: int = 10  # hits returned when nothing else is asked for
+    decay: str = "hyperbolic"  # how recency falls with age: hyperbolic or exponential
+    decay_factor: float = 0.01  # hyperbolic: 1 / (1 + days x factor); exponential: half every 1 / factor days
+    abstain: bool = True  # say nothing rather than something unlikely
+    summarize_after: int = 8  # events a session may grow by before its gist is made again
+    archive_after_days: int = 365  # memories older than this and ...
+    archive_reads_below: int = 5  # ... read fewer times than this are archived
+    redact_after_days: int = 7  # a deleted memory can be restored until then; then its text is removed
+    purge_after_days: int = 30  # and after this long its row is removed too
+    projects: Mapping[str, str] = field(default_factory=dict)  # aliases: directory or remote -> project name
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings, and for each one where its value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    config_file: Path
+
+
+def default_data_dir(env: Mapping[str, str]) -> Path:
+    """Where data goes on this platform."""
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "recollect"
+    if sys.platform == "win32":
+        return Path(env.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "recollect"
+    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "recollect"
+
+
+def config_path(env: Mapping[str, str]) -> Path:
+    """Where the user's config.toml is."""
+    if env.get("RECOLLECT_CONFIG"):
+        return Path(env["RECOLLECT_CONFIG"])
+    if sys.platform == "win32":
+        return Path(env.get("APPDATA") or Path.home() / "AppData" / "Roaming") / "recollect" / "config.toml"
+    return Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "recollect" / "config.toml"
+
+
+def load(env: Mapping[str, str] | None = None, **arguments: Any) -> Loaded:
+    """The settings in force; arguments that are None are as if not given."""
+    env = os.environ if env is None else env
+    file = config_path(env)
+    values: dict[str, Any] = {"data_dir": default_data_dir(env)}
+    origins = {item.name: "default" for item in fields(Settings)}
+    for name, value in _from_file(file).items():
+        values[name], origins[name] = _typed(name, value, str(file)), str(file)
+    for item in fields(Settings):
+        variable = PREFIX + item.name.upper()
+        if env.get(variable):
+            values[item.name], origins[item.name] = _typed(item.name, env[variable], variable), variable
+    for name, value in arguments.items():
+        if value is not None:
+            values[name], origins[name] = _typed(name, value, "argument"), "argument"
+    return Loaded(Settings(**values), origins, file)
+
+
+def _from_file(file: Path) -> dict[str, Any]:
+    if not file.is_file():
+        return {}
+    import tomllib
+
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read: {error}", hint="Correct or remove the file.") from None
+    known = {item.name for item in fields(Settings)}
+    unknown = sorted(found.keys() - known)
+    if unknown:
+        raise InvalidInput(f"{file}: unknown setting {unknown[0]!r}", hint="`recollect config` lists every setting.")
+    return found
+
+
+def _typed(name: str, value: Any, source: str) -> Any:
+    """The value in the setting's own type."""
+    default = next(item for item in fields(Settings) if item.name == name)
+    try:
+        if name in ("data_dir", "model_dir"):
+            return Path(value).expanduser()
+        if name == "projects":
+            return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}
+        if default.type == "bool":
+            return value if isinstance(value, bool) else _boolean(value)
+        if default.type == "int" and not isinstance(value, bool):
+            return int(value)
+        if default.type == "float" and not isinstance(value, bool):
+            return float(value)
+        if default.type == "str" and isinstance(value, str):
+            return value.strip()
+        raise ValueError
+    except (ValueError, TypeError, AttributeError):
+        raise InvalidInput(f"{name} = {str(value)[:60]!r} ({source}) is not a valid {default.type}") from None
+
+
+def _boolean(text: str) -> bool:
+    found = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+    return found[text.strip().casefold()] if text.strip().casefold() in found else _bad()
+
+
+def _bad() -> bool:
+    raise ValueError

@@ -1,0 +1,29 @@
+"""What every test stands on: a home of its own, no settings from outside, the same random choices every time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.weights_fixture import minilm_dir as minilm_dir
+
+settings.register_profile(
+    "recollect", derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("recollect")
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty HOME, and none of the variables that could steer Recollect from outside."""
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in list(os.environ):
+        if name.startswith(("RECOLLECT_", "XDG_", "PG", "DB_", "MEMORY_")) and not name.startswith("RECOLLECT_TEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    yield home
