@@ -139,12 +139,14 @@ def _spread(order: Sequence[int], sentences: Sequence[tuple[int, str, str]]) -> 
 def _told(role: str, sentence: str) -> str:
     """The sentence as a report of who said it."""
     sentence = one_line(sentence, SENTENCE_CHARS)
+    if not sentence.endswith((".", "!", "?", "…", "。", "！", "？")):
+        sentence += "."
     if role == "gist":
         return sentence
     if role == "assistant":
-        return f"The assistant said: {sentence.rstrip('.')}."
+        return f"The assistant said: {sentence}"
     if _ASK.search(sentence):
         return f"The user asked: {sentence}"
     if re.search(r"\bI\b|\bI['’]", sentence):
         return third_person(sentence)
-    return f"The user said: {sentence.rstrip('.')}."
+    return f"The user said: {sentence}"

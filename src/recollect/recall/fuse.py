@@ -58,14 +58,15 @@ def fuse(
     best: dict[int, float] = {}
     for (group, _), score in by_place.items():
         best[group] = max(best.get(group, 0.0), score)
-    whole = 1.0 + 2 * blend.neighbour + blend.session
     scored = []
     for doc, (group, place) in places.items():
         score = own[doc]
         if group:
             beside = by_place.get((group, place - 1), 0.0) + by_place.get((group, place + 1), 0.0)
-            score = score + blend.neighbour * beside + blend.session * best[group]
-        scored.append(Scored(doc, words.get(doc, 0.0), cosines.get(doc) if hybrid else None, own[doc], score / whole))
+            # A turn with nothing around it keeps its own score.
+            score = (score + blend.neighbour * beside + blend.session * best[group]) / (1.0 + blend.session)
+        semantic_part = cosines.get(doc) if hybrid else None
+        scored.append(Scored(doc, words.get(doc, 0.0), semantic_part, own[doc], min(1.0, score)))
     return scored
 
 

@@ -16,7 +16,9 @@ from recollect.errors import StoreUnavailable
 def prepare(path: Path) -> Path:
     """Create the directory if needed and return it, or raise StoreUnavailable saying what to change."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (*reversed(path.parents), path):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
         info = path.lstat()
     except FileExistsError:
         raise StoreUnavailable(

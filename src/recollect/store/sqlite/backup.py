@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
 
 from recollect.errors import InvalidInput, StoreUnavailable
 from recollect.store import datadir
+from recollect.store.sql import load_queries
 from recollect.store.sqlite.database import APPLICATION_ID, Database, translated
 
 _PAGES = 1_000
+_Q = load_queries(Path(__file__).parent / "queries" / "backup.sql")
+_TRUTH = [name for name in _Q if name not in ("seal", "sealed")]
 
 
 def backup(database: Database, target: Path) -> int:
@@ -31,6 +35,7 @@ def backup(database: Database, target: Path) -> int:
                 while not job.done:
                     job.step(_PAGES)
             copy.execute("PRAGMA journal_mode = delete")  # one file, with nothing beside it
+            copy.execute(_Q["seal"], {"digest": digest(copy)})
         verify(part)
         _settle(part, target)
     finally:
@@ -52,9 +57,21 @@ def verify(path: Path) -> int:
             verdict = [row[0] for row in copy.execute("PRAGMA integrity_check(1)")]
             if verdict != ["ok"]:
                 raise InvalidInput(f"the backup {path} is damaged: {verdict[0]}")
+            sealed = copy.execute(_Q["sealed"]).fetchone()
+            if sealed is None or sealed[0] != digest(copy):
+                raise InvalidInput(f"the backup {path} was changed after it was made")
             return int(copy.pragma("user_version"))
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise InvalidInput(f"the backup {path} is damaged or cut short ({error})") from None
+
+
+def digest(connection: apsw.Connection) -> str:
+    """SHA-256 over every row of every table that is not derived."""
+    total = sha256()
+    for name in _TRUTH:
+        for row in connection.execute(_Q[name]):
+            total.update(repr(row).encode("utf-8", "surrogatepass"))
+    return total.hexdigest()
 
 
 def restore(source: Path, database_path: Path) -> None:
@@ -64,6 +81,12 @@ def restore(source: Path, database_path: Path) -> None:
             f"there is a database at {database_path} already",
             hint="Restore into an empty data directory, or move the old one away first.",
         )
+    for left in ("-wal", "-journal"):
+        if database_path.with_name(database_path.name + left).exists():
+            raise StoreUnavailable(
+                f"there is a {database_path.name}{left} without its database in the data directory",
+                hint="Move it away: it would be mixed into what is restored.",
+            )
     verify(source)
     part = database_path.with_name(f".{database_path.name}.{os.getpid()}.part")
     try:

@@ -11,13 +11,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import apsw
 
 from recollect.errors import (
     ForkedHandle,
+    InvalidInput,
     RecollectError,
     StoreBusy,
     StoreCorrupt,
@@ -37,6 +38,8 @@ except ImportError:  # Windows: SQLite's own locks are all there is
 APPLICATION_ID = 0x52434C54  # "RCLT"
 BUSY_SECONDS = 30.0
 WAL_ALARM_BYTES = 64 * 1024 * 1024
+_CHECKPOINT_MS = 1_000
+_REPAIR = "Run `recollect doctor --repair`: it keeps the damaged file aside and saves every readable row."
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -62,12 +65,16 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise StoreCorrupt(
             f"the database {path} is damaged ({error})",
-            hint="Run `recollect doctor --repair`: it keeps the damaged file aside and saves every readable row.",
+            hint=_REPAIR,
         ) from error
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.IOError) as error:
         raise StoreUnavailable(
             f"the database {path} cannot be used ({error})", hint="Check that the disk and directory can be written."
         ) from None
+    except UnicodeEncodeError:
+        raise InvalidInput("the text holds a character that cannot be stored") from None
+    except ValueError as error:  # what was read is not what was written: not UTF-8, not a time, not JSON
+        raise StoreCorrupt(f"the database {path} holds a damaged value ({error})", hint=_REPAIR) from error
     except apsw.Error as error:
         raise StoreError(f"the database {path} refused that ({error})") from error
 
@@ -85,8 +92,11 @@ class Database:
         self._closed = False
         datadir.create_private(path)
         with translated(path), self._opening():
+            steps = load_migrations(_MIGRATIONS)
+            with closing(apsw.Connection(str(path))) as first:  # a file that is not ours is looked at, never changed
+                self._checked_version(first, len(steps))
             self._writer = self._connect()
-            self._migrate(self._writer)
+            self._migrate(self._writer, steps)
 
     # -- opening ---------------------------------------------------------------------------------------------------
 
@@ -96,7 +106,11 @@ class Database:
         if fcntl is None:
             yield
             return
-        handle = os.open(self.path.with_name("open.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        lock = self.path.with_name("open.lock")
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreUnavailable(f"{lock} cannot be opened: {error.strerror}", hint="Remove it.") from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -122,9 +136,8 @@ class Database:
         self._all.append(connection)
         return connection
 
-    def _migrate(self, connection: apsw.Connection) -> None:
+    def _migrate(self, connection: apsw.Connection, steps: list[tuple[int, str]]) -> None:
         """Bring the schema to this version in one transaction: a crash leaves the old schema or the new one."""
-        steps = load_migrations(_MIGRATIONS)
         if self._checked_version(connection, len(steps)) == len(steps):
             return
         connection.execute("BEGIN IMMEDIATE")
@@ -135,7 +148,7 @@ class Database:
             connection.pragma("application_id", APPLICATION_ID)
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            _roll_back(connection)
             raise
 
     def _checked_version(self, connection: apsw.Connection, newest: int) -> int:
@@ -180,7 +193,7 @@ class Database:
             try:
                 yield connection
             finally:
-                connection.execute("ROLLBACK")
+                _roll_back(connection)
 
     @contextmanager
     def write(self) -> Iterator[apsw.Connection]:
@@ -196,8 +209,7 @@ class Database:
                 yield connection
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                _roll_back(connection)
                 raise
 
     @contextmanager
@@ -219,9 +231,12 @@ class Database:
             return True
         with self._write_lock, translated(self.path):
             try:
+                self._writer.set_busy_timeout(_CHECKPOINT_MS)  # it holds the write lock while it waits for readers
                 self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
             except apsw.BusyError:
                 return False
+            finally:
+                self._writer.set_busy_handler(_wait_your_turn())
         return True
 
     def wal_bytes(self) -> int:
@@ -237,6 +252,12 @@ class Database:
         with self._write_lock:
             for connection in self._all:
                 connection.close()
+
+
+def _roll_back(connection: apsw.Connection) -> None:
+    """End a failed transaction; SQLite may have ended it already (disk full, I/O error)."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
 def _has_tables(connection: apsw.Connection) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -23,7 +24,6 @@ from recollect.store.sqlite import index, scoping
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
 from recollect.store.sqlite.memories import audit, tombstone_key
 from recollect.store.sqlite.vectors import active_model
-from recollect.text import content_hash
 
 _Q = load_queries(Path(__file__).parent / "queries" / "keeping.sql")
 _COUNTED = ("sessions", "events", "turns", "gists", "memories", "vectors", "pending")
@@ -126,7 +126,7 @@ class SqliteKeeping:
                 checks["pages"] = "; ".join(verdict)
             for what in ("event", "memory"):
                 rows = connection.execute(_Q[f"{what}_texts"])
-                bad = [_name(id_) for id_, text, digest in rows if _hash(text) != digest]
+                bad = [_name(id_) for id_, text, digest in rows if sha256(text).digest() != digest]
                 if bad:
                     checks[f"{what} hashes"] = f"{len(bad)} changed from outside: {', '.join(bad[:5])}"
         return checks
@@ -139,10 +139,6 @@ def _session_key(session: str) -> bytes:
 
 def _name(id_: str | bytes) -> str:
     return id_.hex() if isinstance(id_, bytes) else id_
-
-
-def _hash(text: str) -> bytes:
-    return bytes.fromhex(content_hash(text))
 
 
 def _forget_memory(connection: apsw.Connection, owner: int, row: int, memory_id: str, at: str) -> dict[str, int]:
@@ -177,6 +173,6 @@ def _redact(connection: apsw.Connection, now: datetime, before: datetime) -> int
     found = list(connection.execute(_Q["to_redact"], {"before": iso(before)}))
     for row, owner, memory_id in found:
         connection.execute(_Q["drop_versions"], {"row": row})
-        connection.execute(_Q["redact"], {"row": row, "empty_hash": _hash("")})
+        connection.execute(_Q["redact"], {"row": row, "empty_hash": sha256(b"").digest()})
         audit(connection, owner, now, "redact", memory_id, {})
     return len(found)

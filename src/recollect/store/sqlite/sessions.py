@@ -119,7 +119,10 @@ class SqliteSessions:
             found = connection.execute(_Q["turn_by_key"], {**rows.params(), "key": key}).fetchone()
             if found is None:
                 return None
-            user, agent = index.turn_texts(list(connection.execute(_Q["turn_events"], {"turn": found[0]})))
+            events = list(connection.execute(_Q["turn_events"], {"turn": found[0]}))
+        for _, text, event, text_hash in events:
+            _check(found[1], event, text, text_hash)
+        user, agent = index.turn_texts([event[:2] for event in events])
         return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
 
 
@@ -199,13 +202,17 @@ def _session(row: tuple[Any, ...]) -> Session:
     return Session(id_, flavor, title, project, from_iso(started), from_iso(ended), turns, json.loads(meta))
 
 
-def _event(session: str, row: tuple[Any, ...]) -> Event:
-    key, kind, role, origin, text, text_hash, occurred, recorded, position, meta = row
+def _check(session: str, key: bytes, text: str, text_hash: bytes) -> None:
     if bytes.fromhex(content_hash(text)) != text_hash:
         raise StoreCorrupt(
             f"event {key.hex()} of session {session} does not match its hash",
             hint="The file was changed from outside. `recollect doctor --deep` lists every such row.",
         )
+
+
+def _event(session: str, row: tuple[Any, ...]) -> Event:
+    key, kind, role, origin, text, text_hash, occurred, recorded, position, meta = row
+    _check(session, key, text, text_hash)
     return Event(
         key.hex(), session, kind, role, origin, text, from_iso(occurred), from_iso(recorded), position, json.loads(meta)
     )

@@ -80,7 +80,7 @@ SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events), (SELECT c
        (SELECT count(*) FROM memories WHERE deleted_at IS NULL), (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending);
 
 -- name: event_texts
-SELECT key, text, text_hash FROM events;
+SELECT key, CAST(text AS BLOB), text_hash FROM events;
 
 -- name: memory_texts
-SELECT id, content, content_hash FROM memories;
+SELECT id, CAST(content AS BLOB), content_hash FROM memories;

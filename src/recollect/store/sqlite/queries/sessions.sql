@@ -66,4 +66,4 @@ JOIN sessions s ON s.row = t.session LEFT JOIN projects p ON p.row = t.project
 WHERE t.owner = :owner AND t.key = :key AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
 -- name: turn_events
-SELECT role, text FROM events WHERE turn = :turn ORDER BY position;
+SELECT role, text, key, text_hash FROM events WHERE turn = :turn ORDER BY position;
