@@ -10,7 +10,8 @@ import re
 _UNINFLECTED = frozenset(
     """am was were had did could would should might must may can will shall cannot won went said got made took came saw
     knew thought found gave told felt left kept began wrote ran set put read met let bought built lost paid sent
-    spent taught understood wore drove ate drank chose forgot held led heard sat slept spoke stood became ever""".split()
+    spent taught understood wore drove ate drank chose forgot held led heard sat slept spoke stood became
+    ever""".split()
 )
 _SKIPPED = frozenset(
     "also always already currently just never now often only rarely really sometimes still then usually mostly".split()
