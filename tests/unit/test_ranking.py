@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InvalidInput
+from recollect.recall.dates import window
 from recollect.recall.diversify import pick
-from recollect.recall.fuse import Blend, fuse, normalised
+from recollect.recall.fuse import Blend, beside, dated, normalised, own_scores
 from recollect.recall.profile import PROFILES, profile_named
-from recollect.store.port import Match, TermWeights
+from recollect.store.port import Match, Surroundings, TermWeights
 
 UNIT = st.floats(0, 1)
 
@@ -56,21 +57,55 @@ def test_a_word_everyone_says_still_counts_in_a_tiny_store() -> None:
 
 
 def test_a_turn_gains_from_the_turns_beside_it_and_an_isolated_one_keeps_its_score() -> None:
-    weights = TermWeights(scored=1.0, known=1.0, asked=1.0)
-    lexical = [Match(1, 0.5, group=7, place=3), Match(2, 0.5, group=7, place=4), Match(3, 0.5, group=8, place=0)]
-    scores = {one.doc: one for one in fuse(lexical, [], {}, weights, hybrid=False, blend=Blend())}
-    assert scores[1].similarity > scores[3].similarity
-    assert scores[3].similarity == pytest.approx(scores[3].own)
+    own = {1: 0.5, 2: 0.5, 3: 0.1, 4: 0.5}
+    places = [Surroundings(1, 100, None, 2), Surroundings(2, 100, 1, 3), Surroundings(4, 100, None, None)]
+    gains = beside(own, places, Blend())
+    assert gains[1] > 0 > gains[2]
+    assert gains[4] == 0
+
+
+def test_long_turns_gain_less_from_their_neighbours() -> None:
+    own = {1: 0.5, 2: 0.6, 3: 0.4, 4: 0.1}
+    short = beside(own, [Surroundings(1, 300, None, 2), Surroundings(3, 300, None, 4)], Blend())
+    long = beside(own, [Surroundings(1, 6_000, None, 2), Surroundings(3, 6_000, None, 4)], Blend())
+    assert short[1] == pytest.approx(10 * long[1])
 
 
 def test_words_and_meaning_both_count() -> None:
-    weights = TermWeights(scored=1.0, known=1.0, asked=1.0)
-    cosines = {1: 0.8, 2: 0.8, 3: 0.0}
-    lexical = [Match(1, 0.6, 0, 0), Match(3, 0.6, 0, 0)]
-    semantic = [Match(1, 0.8, 0, 0), Match(2, 0.8, 0, 0)]
-    scores = {one.doc: one.similarity for one in fuse(lexical, semantic, cosines, weights, hybrid=True, blend=Blend())}
-    assert scores[1] > scores[2] > 0
-    assert scores[1] > scores[3] > 0
+    scores = own_scores({1: 0.6, 3: 0.6}, {1: 0.8, 2: 0.8}, hybrid=True, blend=Blend())
+    assert scores[1] > scores[2] > scores[3] > 0
+
+
+def test_without_an_embedder_words_count_alone() -> None:
+    assert own_scores({1: 0.6}, {}, hybrid=False, blend=Blend()) == {1: 0.6}
+
+
+def test_lying_in_the_time_asked_about_counts() -> None:
+    matches = [Match(1, 0.5, 0, 0, "2023-05-08T00:00:00.000000Z"), Match(2, 0.5, 0, 0, "2024-05-08T00:00:00.000000Z")]
+    assert dated(matches, "2023-05-01", "2023-06-07", Blend()) == {1: Blend().dated}
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "last"),
+    [
+        ("What did Ann paint in May 2023?", "2023-05-01", "2023-06-08"),
+        ("on 3 July 2024", "2024-07-02", "2024-07-06"),
+        ("On the 3rd of July, 2024 we", "2024-07-02", "2024-07-06"),
+        ("July 3rd, 2024", "2024-07-02", "2024-07-06"),
+        ("deployed 2026-11-15?", "2026-11-14", "2026-11-18"),
+        ("in Dec 2025", "2025-12-01", "2026-01-08"),
+        ("Sept. 2025", "2025-09-01", "2025-10-08"),
+    ],
+)
+def test_a_date_in_a_question_is_a_stretch_of_time(question: str, first: str, last: str) -> None:
+    span = window(question)
+    assert span is not None
+    assert (f"{span[0]:%Y-%m-%d}", f"{span[1]:%Y-%m-%d}") == (first, last)
+
+
+@pytest.mark.parametrize("question", ["", "may I?", "31 February 2024", "2024-99-99", "in May", "port 2023", "v2023-1"])
+def test_what_is_not_a_date_is_none(question: str) -> None:
+    assert window(question) is None
 
 
 def test_of_two_that_say_the_same_one_is_picked() -> None:

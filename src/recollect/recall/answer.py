@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from recollect.clock import age_days, age_label
+from recollect.clock import age_days, age_label, iso
 from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
 from recollect.recall import diversify
-from recollect.recall.fuse import Blend, Scored, fuse
+from recollect.recall.dates import window
+from recollect.recall.fuse import Blend, Scored, beside, dated, normalised, own_scores
 from recollect.recall.profile import Profile
 from recollect.store.port import Document, Filter, Store
 from recollect.store.searchtext import query_terms
@@ -54,9 +55,9 @@ def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None
     for tier in question.tiers:
         scored = _search(store, scope, tier, terms, question, vector)
         ranked += _rank(store, scope, tier, scored, question)
-    ranked.sort(key=lambda one: (-one.parts.final, -one.document.occurred_at.timestamp(), one.document.id))
+    ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     floor = THRESHOLDS[mode] if question.abstain else 0.0
-    good = [one for one in ranked if one.scored.similarity >= floor]
+    good = [one for one in ranked if one.scored.own >= floor]
     chosen = _vary(store, scope, good[: question.limit * POOL], question)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
     abstained = bool(question.abstain and not hits)
@@ -68,30 +69,54 @@ def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None
 def _search(
     store: Store, scope: Scope, tier: Tier, terms: Sequence[str], question: Question, vector: Matrix | None
 ) -> list[Scored]:
-    where = question.where
-    lexical = store.search.lexical(scope, tier, terms, where, CANDIDATES)
-    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, where, CANDIDATES)
+    """Every document either leg found, with its similarity, best first."""
+    lexical = store.search.lexical(scope, tier, terms, question.where, CANDIDATES)
+    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, question.where, CANDIDATES)
     if not lexical and not semantic:
         return []
+    weights = store.search.weigh(scope, tier, terms)
+    words = {match.doc: normalised(match.score, weights) for match in lexical}
     cosines = {match.doc: match.score for match in semantic}
     if vector is not None:
-        unknown = [match.doc for match in lexical if match.doc not in cosines]
-        cosines |= store.search.cosines(scope, tier, vector, unknown)
-    weights = store.search.weigh(scope, tier, terms)
-    return fuse(lexical, semantic, cosines, weights, hybrid=vector is not None, blend=question.blend)
+        cosines |= store.search.cosines(scope, tier, vector, [doc for doc in words if doc not in cosines])
+    own = own_scores(words, cosines, hybrid=vector is not None, blend=question.blend)
+    gains = _beside(store, scope, own, words, question, vector) if tier == "turn" else {}
+    span = window(question.text)
+    extra = {} if span is None else dated([*lexical, *semantic], iso(span[0]), iso(span[1]), question.blend)
+    scored = [
+        Scored(doc, words.get(doc, 0.0), cosines.get(doc), score, score + gains.get(doc, 0.0) + extra.get(doc, 0.0))
+        for doc, score in own.items()
+    ]
+    return sorted(scored, key=lambda one: (-one.similarity, one.doc))
+
+
+def _beside(
+    store: Store,
+    scope: Scope,
+    own: dict[int, float],
+    words: dict[int, float],
+    question: Question,
+    vector: Matrix | None,
+) -> dict[int, float]:
+    """What their neighbours add to the best turns."""
+    best = sorted(own, key=lambda doc: (-own[doc], doc))[: question.limit * POOL + 50]
+    surroundings = store.search.around(scope, best)
+    unknown = {doc for one in surroundings for doc in (one.before, one.after) if doc is not None and doc not in own}
+    cosines = {} if vector is None else store.search.cosines(scope, "turn", vector, sorted(unknown))
+    missing = own_scores(dict.fromkeys(unknown, 0.0), cosines, hybrid=vector is not None, blend=question.blend)
+    return beside({**missing, **own}, surroundings, question.blend)
 
 
 def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question: Question) -> list[_Candidate]:
     """The documents of the best, with their final scores. Importance and recency can lift a hit, never find one."""
-    scored.sort(key=lambda one: (-one.similarity, one.doc))
     best = {one.doc: one for one in scored[: max(20, question.limit * POOL)]}
     profile, now = question.profile, question.where.as_of or question.where.now
     found = []
     for document in store.search.documents(scope, tier, list(best)):
         one = best[document.doc]
         recency = profile.recency_of(age_days(document.occurred_at, now))
-        final = profile.final(one.similarity, document.importance, recency)
-        parts = Parts(one.lexical, one.semantic, document.importance, recency, final)
+        final = profile.final(min(1.0, max(0.0, one.similarity)), document.importance, recency)
+        parts = Parts(min(1.0, one.lexical), one.semantic, document.importance, recency, final)
         found.append(_Candidate(document, one, parts))
     return found
 

@@ -1,31 +1,32 @@
 """Two legs, one similarity: how well each document answers, by words and by meaning, and what stands around it.
 
 Lexical scores are divided by what the question's words could have scored, cosines are taken as they are; both are then
-on a scale that does not depend on the question, so their sum can be compared with a threshold. A turn also gains from
-the turns beside it and from the best turn of its session: talk about a thing is rarely one line.
+on a scale that does not depend on the question, so their sum can be held against a threshold. A turn gains when the
+turns beside it are about the same, the more so the shorter turns are; and when it lies in the time the question names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from recollect.store.port import Match, TermWeights
+from recollect.store.port import Match, Surroundings, TermWeights
 
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """The constants of the fusion (see docs/benchmarks.md for how they were chosen)."""
+    """The constants of the fusion; docs/benchmarks.md says how they were chosen."""
 
-    lexical: float = 0.8
-    semantic: float = 1.0
-    neighbour: float = 0.3
-    session: float = 0.3
+    lexical: float = 0.5  # against 1 for the cosine
+    neighbour: float = 0.3  # share of each turn beside a turn ...
+    neighbour_chars: float = 600.0  # ... where turns are this long or shorter
+    dated: float = 0.3  # for lying in the time the question names
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One document, with the parts of its similarity. `own` is without what stands around it."""
+    """One document. `own` is its similarity by itself, `similarity` with what stands around it; both about 0 to 1."""
 
     doc: int
     lexical: float
@@ -35,42 +36,38 @@ class Scored:
 
 
 def normalised(score: float, weights: TermWeights) -> float:
-    """A lexical score as a share of what the whole question could have scored; 0 to 1."""
+    """A lexical score as a share of what the whole question could have scored; a little over 1 at the most."""
     if weights.scored <= 0 or weights.asked <= 0:
         return 0.0
-    return min(1.0, score * weights.known / weights.scored / weights.asked)
+    return score * weights.known / weights.scored / weights.asked
 
 
-def fuse(
-    lexical: Sequence[Match],
-    semantic: Sequence[Match],
-    cosines: Mapping[int, float],
-    weights: TermWeights,
-    *,
-    hybrid: bool,
-    blend: Blend,
-) -> list[Scored]:
-    """Every document either leg found, with its similarity; in no order."""
-    places = {match.doc: (match.group, match.place) for match in (*semantic, *lexical)}
-    words = {match.doc: normalised(match.score, weights) for match in lexical}
-    own = {doc: _own(words.get(doc, 0.0), cosines.get(doc, 0.0), hybrid=hybrid, blend=blend) for doc in places}
-    by_place = {place: own[doc] for doc, place in places.items() if place[0]}
-    best: dict[int, float] = {}
-    for (group, _), score in by_place.items():
-        best[group] = max(best.get(group, 0.0), score)
-    scored = []
-    for doc, (group, place) in places.items():
-        score = own[doc]
-        if group:
-            beside = by_place.get((group, place - 1), 0.0) + by_place.get((group, place + 1), 0.0)
-            # A turn with nothing around it keeps its own score.
-            score = (score + blend.neighbour * beside + blend.session * best[group]) / (1.0 + blend.session)
-        semantic_part = cosines.get(doc) if hybrid else None
-        scored.append(Scored(doc, words.get(doc, 0.0), semantic_part, own[doc], min(1.0, score)))
-    return scored
-
-
-def _own(lexical: float, cosine: float, *, hybrid: bool, blend: Blend) -> float:
+def own_scores(
+    words: Mapping[int, float], cosines: Mapping[int, float], *, hybrid: bool, blend: Blend
+) -> dict[int, float]:
+    """What each document scores by itself."""
     if not hybrid:
-        return lexical
-    return (blend.lexical * lexical + blend.semantic * max(0.0, cosine)) / (blend.lexical + blend.semantic)
+        return dict(words)
+    scale = 1.0 + blend.lexical
+    return {
+        doc: (blend.lexical * words.get(doc, 0.0) + max(0.0, cosines.get(doc, 0.0))) / scale
+        for doc in {**words, **cosines}
+    }
+
+
+def beside(own: Mapping[int, float], surroundings: Sequence[Surroundings], blend: Blend) -> dict[int, float]:
+    """What the turns beside a turn add to it, or take from it; nothing where there is no turn."""
+    if not surroundings:
+        return {}
+    around = {
+        one.doc: [own[doc] for doc in (one.before, one.after) if doc is not None and doc in own] for one in surroundings
+    }
+    usual = fmean([score for scores in around.values() for score in scores] or [0.0])
+    length = fmean(one.chars for one in surroundings)
+    share = blend.neighbour * min(1.0, blend.neighbour_chars / max(1.0, length))
+    return {doc: share * sum(score - usual for score in scores) for doc, scores in around.items()}
+
+
+def dated(matches: Iterable[Match], first: str, last: str, blend: Blend) -> dict[int, float]:
+    """What lying between two times adds."""
+    return {match.doc: blend.dated for match in matches if first <= match.at <= last}

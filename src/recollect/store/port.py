@@ -63,6 +63,17 @@ class Match:
     score: float
     group: int  # the session, as the store numbers it; 0 when there is none
     place: int  # which turn of the session
+    at: str  # when, in the stored form of a time
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The turns before and after a turn, and how long the turn itself is."""
+
+    doc: int
+    chars: int
+    before: int | None
+    after: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +97,7 @@ class Waiting:
     doc: int
     ticket: int
     texts: tuple[str, ...]
+    leading: int  # how many of the texts are what the user said; the rest answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +189,7 @@ class Search(Protocol):
     def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]: ...
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]: ...
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]: ...
+    def around(self, scope: Scope, docs: Sequence[int]) -> list[Surroundings]: ...
     def documents(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> list[Document]: ...
 
 

@@ -22,19 +22,23 @@ _SPACELESS = re.compile(
 )
 # Tried only where a word begins, so that a megabyte without a space costs one pass and not one for each character.
 _CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*(?:[a-z](?=[A-Z])|[A-Z]{2}(?=[a-z]))[A-Za-z0-9]*")
+_ACCENTS = re.compile("[\u0300-\u036f]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BREAK = re.compile(
     "[\\s!-/:-@\\[-`{-~\x00-\x1f\x7f-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\u2000-\u206f\u3000-\u303f\uff00-\uff0f\uff1a-\uff20\ud800-\udfff]+"
 )
 
 STOP_WORDS = frozenset(
-    """a about above after again against all am an and any are aren as at be because been before being below between
-    both but by can cannot could couldn did didn do does doesn doing don down during each few for from further had
-    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself
-    just let ll me more most mustn my myself no nor not now of off on once only or other ought our ours ourselves
-    out over own re same shan she should shouldn so some such t than that the their theirs them themselves then
-    there these they this those through to too under until up ve very was wasn we were weren what when where which
-    while who whom why will with won would wouldn you your yours yourself yourselves s d m""".split()
+    """a about above after again against all also am an and any are aren as at be because been before being below
+    between both but by can cannot could couldn d did didn do does doesn doing don done down during each else ever
+    few for from further get gets getting got had hadn has hasn have haven having he hello her here hers herself hey
+    hi him himself his how i if in into is isn it its itself just know let like ll m many may me mention mentioned
+    might more most much must mustn my myself need no nor not now of off ok okay on once only or other ought our
+    ours ourselves out over own please re recall remember remind s same shall shan she should shouldn so some such t
+    tell than thank thanks that the their theirs them themselves then there these they this those through to too
+    under until up us ve very want was wasn we were weren what when where which while who whom why will with won
+    would wouldn yeah yes you your yours yourself yourselves
+    """.split()
 )
 
 
@@ -42,7 +46,7 @@ def index_text(text: str) -> str:
     """`text` as it goes into the full-text index."""
     text = text[:MAX_INDEXED_CHARS]
     if not text.isascii():
-        text = _SPACELESS.sub(_pieces, unicodedata.normalize("NFC", text))
+        text = _SPACELESS.sub(_pieces, _unaccented(text))
     return _CAMEL.sub(_with_words, text)
 
 
@@ -50,11 +54,17 @@ def query_terms(query: str) -> list[str]:
     """The distinct words a question asks for, without stop words unless it has nothing else; at most 32."""
     text = query[:MAX_QUERY_CHARS]
     if not text.isascii():
-        text = _SPACELESS.sub(_pairs, unicodedata.normalize("NFC", text))
+        text = _SPACELESS.sub(_pairs, _unaccented(text))
     words = [word for word in _BREAK.split(_CAMEL.sub(_with_words, text)) if any(map(str.isalnum, word))]
     folded = dict.fromkeys(word.lower()[:100] for word in words)
     telling = [word for word in folded if word not in STOP_WORDS]
     return (telling or list(folded))[:MAX_TERMS]
+
+
+def _unaccented(text: str) -> str:
+    """Accents of every script dropped (FTS5 itself knows only the Latin ones); kana and Hangul stay whole."""
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
+    return unicodedata.normalize("NFC", bare)
 
 
 def _with_words(match: re.Match[str]) -> str:
@@ -71,9 +81,57 @@ def _pairs(match: re.Match[str]) -> str:
     return f" {' '.join(map(''.join, pairwise(run))) or run} "
 
 
-CHUNK_CHARS = 1_000  # about the 256 tokens the default embedder reads
+MIN_PIECE, MAX_PIECE, MAX_PIECES = 40, 300, 12  # characters of a sentence that is embedded, and how many of them
+ANSWER_CHARS = 600  # of an answer, what is embedded
+WEAKER_SHARE = 0.3  # of a turn's cosine, what its less similar side (question or answer) counts
+_SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
-def embedded_texts(user: str, agent: str) -> tuple[str, ...]:
-    """The texts whose vectors stand for a turn."""
-    return (f"{user[:CHUNK_CHARS]}\n{agent[:CHUNK_CHARS]}".strip() or " ",)
+def embedded_texts(user: str, agent: str) -> tuple[tuple[str, ...], int]:
+    """The texts whose vectors stand for a turn, and how many of them the user said.
+
+    Facts are mentioned in passing: a vector for each sentence of the user finds them where one for the whole message
+    does not. An answer is represented by how it begins.
+    """
+    said = sentences(user)
+    answered = [_head(agent.strip(), ANSWER_CHARS).strip()] if agent.strip() else []
+    return tuple([*said, *answered] or [" "]), len(said)
+
+
+def sentences(text: str) -> list[str]:
+    """At most 12 pieces of 40 to about 300 characters, cut where sentences end."""
+    pieces: list[str] = []
+    gathered = ""
+    for sentence in _SENTENCE_END.split(text[:MAX_INDEXED_CHARS].strip()):
+        gathered = f"{gathered} {sentence.strip()}".strip()
+        if len(gathered) >= MIN_PIECE:
+            pieces += _cut(gathered)
+            gathered = ""
+        if len(pieces) >= MAX_PIECES:
+            return pieces[:MAX_PIECES]
+    if gathered and pieces:
+        pieces[-1] += f" {gathered}"
+    elif gathered:
+        pieces.append(gathered)
+    return pieces
+
+
+def _cut(text: str) -> list[str]:
+    """A long sentence in pieces."""
+    pieces: list[str] = []
+    while text and len(pieces) < MAX_PIECES:
+        piece = _head(text, MAX_PIECE)
+        pieces.append(piece.strip())
+        text = text[len(piece) :].strip()
+    return pieces
+
+
+def _head(text: str, limit: int) -> str:
+    """The beginning of a text, ended in its second half where a paragraph, a sentence or a word ends."""
+    if len(text) <= limit:
+        return text
+    for end in ("\n", ". ", "? ", "! ", " "):
+        at = text.rfind(end, limit // 2, limit)
+        if at > 0:
+            return text[: at + len(end)]
+    return text[:limit]

@@ -24,6 +24,10 @@ def add(connection: apsw.Connection, tier: Tier, doc: int) -> None:
     """Make a row searchable now, and queue it for its vector."""
     entry, owner = _entry(connection, tier, doc)
     connection.execute(_Q[f"add_{tier}"], entry)
+    if tier == "turn":
+        connection.execute(
+            _Q["measure_turn"], {"doc": doc, "chars": len(str(entry["user"])) + len(str(entry["agent"]))}
+        )
     connection.execute(_Q["wait"], {"tier": tier, "doc": doc, "owner": owner})
 
 

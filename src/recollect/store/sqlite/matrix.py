@@ -1,19 +1,36 @@
 """A scope's vectors in memory: read once, then only what is new; searched exactly.
 
-Rows of one document lie side by side, and a document's score is its best row's. Rows of a document whose vectors were
-replaced stay behind, unused, until the next full reading.
+Rows of one document lie side by side, first those of what the user said, then those of what answered; each side's
+cosine is its best row's. Readers take one finished state, so a search never sees half of an addition. Rows of a
+document whose vectors were replaced stay behind, unused, until the next full reading.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from recollect.store.searchtext import WEAKER_SHARE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from recollect.store.port import Matrix
+
+Span = tuple[int, int, int]  # first row, first row of the answer, first row of the next document
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """Everything a search needs, made before it is shown."""
+
+    rows: Matrix
+    docs: NDArray[np.int64]
+    spans: dict[int, Span]
+    bounds: NDArray[np.int64]  # the spans one after the other, three to a document
+    plain: bool  # one row a document and nothing replaced: the order of rows is the order of documents
 
 
 class VectorMatrix:
@@ -23,62 +40,78 @@ class VectorMatrix:
         self.dim = dim
         self.epoch = epoch
         self.seq = 0
-        self._rows: Matrix = np.zeros((64, dim), dtype=np.float32)
+        self._buffer: Matrix = np.zeros((64, dim), dtype=np.float32)
         self._used = 0
-        self._spans: dict[int, tuple[int, int]] = {}
-        self._bounds: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._docs: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        empty: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._state = _State(self._buffer[:0], empty, {}, empty, True)
 
     @property
     def size(self) -> int:
-        return self._rows.nbytes
+        return self._buffer.nbytes
 
-    def add(self, rows: list[tuple[int, int, bytes]]) -> None:
-        """Take in (seq, doc, float16 vectors) in order of seq."""
+    def add(self, rows: list[tuple[int, int, int, bytes]]) -> None:
+        """Take in (seq, doc, leading, float16 vectors) in order of seq. One thread at a time."""
         if not rows:
             return
-        block = np.frombuffer(b"".join(row[2] for row in rows), dtype=np.float16).reshape(-1, self.dim)
+        block = np.frombuffer(b"".join(row[3] for row in rows), dtype=np.float16).reshape(-1, self.dim)
         self._reserve(len(block))
-        self._rows[self._used : self._used + len(block)] = block
-        for seq, doc, blob in rows:
+        self._buffer[self._used : self._used + len(block)] = block
+        spans = dict(self._state.spans)
+        for _, doc, leading, blob in rows:
             height = len(blob) // (2 * self.dim)
-            self._spans.pop(doc, None)  # so that spans stay in the order of their rows
-            self._spans[doc] = (self._used, self._used + height)
+            spans.pop(doc, None)  # so that spans stay in the order of their rows
+            spans[doc] = (self._used, self._used + leading, self._used + height)
             self._used += height
-            self.seq = seq
-        self._bounds = np.array([edge for span in self._spans.values() for edge in span], dtype=np.int64)
-        self._docs = np.fromiter(self._spans.keys(), np.int64, len(self._spans))
+        bounds = np.array(list(spans.values()), dtype=np.int64).reshape(-1, 3)
+        docs = np.fromiter(spans, np.int64, len(spans))
+        plain = self._used == len(spans)
+        self._state = _State(self._buffer[: self._used], docs, spans, bounds, plain)
+        self.seq = rows[-1][0]
 
     def search(self, query: Matrix, limit: int) -> list[tuple[int, float]]:
         """The best documents and their cosines, best first; ties by document."""
-        if not len(self._docs):
+        state = self._state
+        if not len(state.docs):
             return []
-        scores = self._scores(query)
+        scores = _scores(state, query)
         every = np.arange(len(scores))
         best = np.argpartition(-scores, limit - 1)[:limit] if limit < len(scores) else every
-        best = best[np.lexsort((self._docs[best], -scores[best]))]
-        return list(zip(self._docs[best].tolist(), scores[best].tolist(), strict=True))
+        best = best[np.lexsort((state.docs[best], -scores[best]))]
+        return list(zip(state.docs[best].tolist(), scores[best].tolist(), strict=True))
 
     def cosines(self, query: Matrix, docs: list[int]) -> dict[int, float]:
         """The cosine of each given document that has vectors."""
-        spans = {doc: self._spans[doc] for doc in docs if doc in self._spans}
-        return {doc: float((self._rows[start:end] @ query).max()) for doc, (start, end) in spans.items()}
+        state = self._state
+        return {doc: _cosine(state.rows, state.spans[doc], query) for doc in docs if doc in state.spans}
 
     def vectors(self, docs: list[int]) -> dict[int, Matrix]:
         """The vectors of each given document that has some."""
-        return {doc: self._rows[slice(*self._spans[doc])] for doc in docs if doc in self._spans}
-
-    def _scores(self, query: Matrix) -> Matrix:
-        flat: Matrix = self._rows[: self._used] @ query
-        if self._used == len(self._docs):
-            return flat  # one row a document, nothing replaced: order of rows is order of documents
-        # Every second stretch of rows, from a start to an end, is a document; what lies between is nobody's any more.
-        padded = np.append(flat, np.float32(-1.0))
-        scores: Matrix = np.maximum.reduceat(padded, self._bounds)[::2]
-        return scores
+        state = self._state
+        return {doc: state.rows[state.spans[doc][0] : state.spans[doc][2]] for doc in docs if doc in state.spans}
 
     def _reserve(self, more: int) -> None:
-        if self._used + more > len(self._rows):
-            bigger = np.zeros((max(2 * len(self._rows), self._used + more), self.dim), dtype=np.float32)
-            bigger[: self._used] = self._rows[: self._used]
-            self._rows = bigger
+        if self._used + more > len(self._buffer):
+            bigger = np.zeros((max(2 * len(self._buffer), self._used + more), self.dim), dtype=np.float32)
+            bigger[: self._used] = self._buffer[: self._used]
+            self._buffer = bigger
+
+
+def _scores(state: _State, query: Matrix) -> Matrix:
+    flat: Matrix = state.rows @ query
+    if state.plain:
+        return flat
+    # Stretches from a start to an end; an empty one (nothing said, or nothing answered) takes the other side's value.
+    padded = np.append(flat, np.float32(-1.0))
+    sides = np.maximum.reduceat(padded, state.bounds.ravel()).reshape(-1, 3)
+    user, agent = sides[:, 0], sides[:, 1]
+    user = np.where(state.bounds[:, 0] < state.bounds[:, 1], user, agent)
+    agent = np.where(state.bounds[:, 1] < state.bounds[:, 2], agent, user)
+    both = (1 - WEAKER_SHARE) * np.maximum(user, agent) + WEAKER_SHARE * np.minimum(user, agent)
+    return both.astype(np.float32, copy=False)
+
+
+def _cosine(rows: Matrix, span: Span, query: Matrix) -> float:
+    flat = rows[span[0] : span[2]] @ query
+    split = span[1] - span[0]
+    sides = [float(side.max()) for side in (flat[:split], flat[split:]) if len(side)]
+    return (1 - WEAKER_SHARE) * max(sides) + WEAKER_SHARE * min(sides)

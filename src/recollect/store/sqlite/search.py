@@ -18,7 +18,7 @@ import apsw
 from recollect.clock import from_iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Scope, Tier
-from recollect.store.port import Document, Filter, Match, TermWeights
+from recollect.store.port import Document, Filter, Match, Surroundings, TermWeights
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
 from recollect.store.sqlite.database import Database
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _Q = load_queries(Path(__file__).parent / "queries" / "search.sql")
 MATRIX_CACHE_BYTES = 512 * 1024 * 1024
+_TOKENIZER = ["unicode61", "remove_diacritics", "2", "categories", "L* M* N* Co"]
 _FIRST_LOOK = 256  # how many of the nearest vectors are held against the filter at first
 
 
@@ -50,14 +51,16 @@ class SqliteSearch:
             rows = scoping.find(connection, scope)
             if rows is None or not terms:
                 return []
-            params = {**_filter(connection, rows, where), "match": _match(rows, terms), "limit": limit}
+            words = self._distinct(connection, terms)
+            params = {**_filter(connection, rows, where), "match": _match(rows, words), "limit": limit}
             return [Match(*row) for row in connection.execute(_Q[f"lexical_{tier}"], params)]
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies, as FTS5 counts them (over the whole file) and smoothed."""
         with self._db.read() as connection:
             size = scoping.one(connection, _Q[f"size_{tier}"], {}) or 0
-            holding = [self._holding(connection, tier, term, size) for term in terms]
+            words = self._distinct(connection, terms)
+            holding = [self._holding(connection, tier, term, size) for term in words]
         smooth = [math.log1p((size - n + 0.5) / (n + 0.5)) for n in holding]
         return TermWeights(
             scored=sum(max(1e-6, math.log((size - n + 0.5) / (n + 0.5))) for n in holding if n),
@@ -109,6 +112,26 @@ class SqliteSearch:
                 events = _events_by_turn(connection, params)
                 made = {row[0]: _turn_document(row, events[row[0]]) for row in found if row[0] in events}
         return [document for doc in docs if (document := made.get(doc)) is not None]
+
+    def around(self, scope: Scope, docs: Sequence[int]) -> list[Surroundings]:
+        """The turns beside each of these turns."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None or not docs:
+                return []
+            params = {**rows.params(), "docs": json.dumps(list(docs))}
+            return [Surroundings(*row) for row in connection.execute(_Q["around"], params)]
+
+    def _distinct(self, connection: apsw.Connection, terms: Sequence[str]) -> list[str]:
+        """The terms without those whose stems are the same: 'paint painting' asks for one thing, once."""
+        stems = connection.fts5_tokenizer("porter", _TOKENIZER)
+        found: dict[tuple[object, ...], str] = {}
+        for term in terms:
+            tokens = stems(
+                term.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False
+            )
+            found.setdefault(tuple(tokens), term)
+        return list(found.values())
 
     def _seen(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> tuple[VectorMatrix | None, list[int]]:
         """The matrix of the scope's owner, and those of the documents that the scope may see."""

@@ -51,7 +51,7 @@ class SqliteVectors:
         with self._db.read() as connection:
             for tier in TIERS:
                 rows = list(connection.execute(_Q["waiting"], {"tier": tier, "limit": limit - len(found)}))
-                found += [Waiting(tier, doc, ticket, _texts(connection, tier, doc)) for doc, ticket in rows]
+                found += [Waiting(tier, doc, ticket, *_texts(connection, tier, doc)) for doc, ticket in rows]
                 if len(found) >= limit:
                     break
         return found
@@ -83,11 +83,12 @@ class SqliteVectors:
             return scoping.one(connection, _Q["pending"], {}) or 0
 
 
-def _texts(connection: apsw.Connection, tier: Tier, doc: int) -> tuple[str, ...]:
+def _texts(connection: apsw.Connection, tier: Tier, doc: int) -> tuple[tuple[str, ...], int]:
+    """What is embedded of a row, and how much of it the user said."""
     rows = list(connection.execute(_Q[f"{tier}_text"], {"doc": doc}))
     if tier == "turn":
         return embedded_texts(*index.turn_texts(rows))
-    return (str(rows[0][0]),) if rows else (" ",)
+    return ((str(rows[0][0]) if rows else " "),), 1
 
 
 def _put(connection: apsw.Connection, model: int, item: Waiting, matrix: Matrix) -> bool:
@@ -100,6 +101,8 @@ def _put(connection: apsw.Connection, model: int, item: Waiting, matrix: Matrix)
     seq = scoping.one(connection, _Q["last_seq"], {"owner": owner, "model": model, "tier": item.tier}) or 0
     connection.execute(_Q["drop_old"], key)
     blob = np.ascontiguousarray(matrix, dtype=np.float16).tobytes()
-    connection.execute(_Q["add"], {**key, "owner": owner, "model": model, "seq": seq + 1, "vector": blob})
+    connection.execute(
+        _Q["add"], {**key, "owner": owner, "model": model, "seq": seq + 1, "leading": item.leading, "vector": blob}
+    )
     connection.execute(_Q["done"], {**key, "ticket": item.ticket})
     return True

@@ -44,6 +44,7 @@ CREATE TABLE turns (
   project     INTEGER,
   key         BLOB NOT NULL,          -- of its first event
   ordinal     INTEGER NOT NULL,       -- first turn of the session 0, then 1, 2 …
+  chars       INTEGER NOT NULL DEFAULT 0,  -- how long its text is
   occurred_at TEXT NOT NULL,
   UNIQUE (session, ordinal)
 );
@@ -146,7 +147,8 @@ CREATE TABLE vectors (
   tier   TEXT NOT NULL,
   seq    INTEGER NOT NULL,
   doc    INTEGER NOT NULL,
-  vector BLOB NOT NULL,               -- float16, one after the other: a long text has several
+  leading INTEGER NOT NULL,           -- how many of the vectors are of what the user said; the rest of what answered
+  vector BLOB NOT NULL,               -- float16, one after the other
   PRIMARY KEY (owner, model, tier, seq)
 ) WITHOUT ROWID;
 CREATE INDEX vectors_by_doc ON vectors (tier, doc);

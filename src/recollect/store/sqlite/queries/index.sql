@@ -30,6 +30,9 @@ SELECT row AS doc, owner, project FROM turns WHERE row = :doc;
 -- name: turn_events
 SELECT role, text FROM events WHERE turn = :doc ORDER BY position;
 
+-- name: measure_turn
+UPDATE turns SET chars = :chars WHERE row = :doc;
+
 -- name: wait
 INSERT INTO pending (tier, doc, owner, ticket) VALUES (:tier, :doc, :owner, random())
 ON CONFLICT DO UPDATE SET ticket = excluded.ticket;

@@ -2,7 +2,7 @@
 -- `scope` counts nothing; what the agent said counts less than what the user said.
 
 -- name: lexical_memory
-SELECT f.rowid, -f.rank, 0, 0 FROM memory_fts f JOIN memories m ON m.row = f.rowid
+SELECT f.rowid, -f.rank, 0, 0, m.occurred_at FROM memory_fts f JOIN memories m ON m.row = f.rowid
 WHERE f.memory_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0, 0.5)'
   AND m.owner = :owner
   AND m.deleted_at IS NULL
@@ -23,7 +23,7 @@ WHERE f.memory_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0, 0.5)'
 ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_gist
-SELECT f.rowid, -f.rank, g.session, 0 FROM gist_fts f JOIN gists g ON g.row = f.rowid
+SELECT f.rowid, -f.rank, g.session, 0, g.occurred_at FROM gist_fts f JOIN gists g ON g.row = f.rowid
 WHERE f.gist_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0)'
   AND g.owner = :owner
   AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
@@ -36,8 +36,8 @@ WHERE f.gist_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0)'
 ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_turn
-SELECT f.rowid, -f.rank, t.session, t.ordinal FROM turn_fts f JOIN turns t ON t.row = f.rowid
-WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0, 0.5)'
+SELECT f.rowid, -f.rank, t.session, t.ordinal, t.occurred_at FROM turn_fts f JOIN turns t ON t.row = f.rowid
+WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 2.0, 1.0)'
   AND t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
   AND (:project IS NULL OR t.project = :project)
@@ -49,7 +49,7 @@ WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0, 0.5)'
 ORDER BY f.rank LIMIT :limit;
 
 -- name: allowed_memory
-SELECT m.row, 0, 0 FROM memories m
+SELECT m.row, 0, 0, m.occurred_at FROM memories m
 WHERE m.row IN (SELECT value FROM json_each(:docs))
   AND m.owner = :owner
   AND m.deleted_at IS NULL
@@ -69,7 +69,7 @@ WHERE m.row IN (SELECT value FROM json_each(:docs))
             ELSE :history OR (m.superseded_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)) END);
 
 -- name: allowed_gist
-SELECT g.row, g.session, 0 FROM gists g
+SELECT g.row, g.session, 0, g.occurred_at FROM gists g
 WHERE g.row IN (SELECT value FROM json_each(:docs))
   AND g.owner = :owner
   AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
@@ -81,7 +81,7 @@ WHERE g.row IN (SELECT value FROM json_each(:docs))
   AND (:as_of IS NULL OR g.occurred_at <= :as_of);
 
 -- name: allowed_turn
-SELECT t.row, t.session, t.ordinal FROM turns t
+SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
 WHERE t.row IN (SELECT value FROM json_each(:docs))
   AND t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
@@ -91,6 +91,13 @@ WHERE t.row IN (SELECT value FROM json_each(:docs))
   AND (:since IS NULL OR t.occurred_at >= :since)
   AND (:until IS NULL OR t.occurred_at <= :until)
   AND (:as_of IS NULL OR t.occurred_at <= :as_of);
+
+-- name: around
+SELECT t.row, t.chars,
+       (SELECT b.row FROM turns b WHERE b.session = t.session AND b.ordinal = t.ordinal - 1),
+       (SELECT a.row FROM turns a WHERE a.session = t.session AND a.ordinal = t.ordinal + 1)
+FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND t.owner = :owner
+  AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
 -- name: count_memory
 SELECT count(*) FROM memory_fts WHERE memory_fts MATCH :match;
@@ -148,7 +155,7 @@ SELECT epoch, ifnull((SELECT max(seq) FROM vectors v WHERE v.owner = o.row AND v
 FROM owners o WHERE o.row = :owner;
 
 -- name: new_vectors
-SELECT seq, doc, vector FROM vectors
+SELECT seq, doc, leading, vector FROM vectors
 WHERE owner = :owner AND model = :model AND tier = :tier AND seq > :seq ORDER BY seq;
 
 -- name: model

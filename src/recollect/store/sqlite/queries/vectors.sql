@@ -38,7 +38,8 @@ DELETE FROM vectors WHERE tier = :tier AND doc = :doc;
 SELECT ifnull(max(seq), 0) FROM vectors WHERE owner = :owner AND model = :model AND tier = :tier;
 
 -- name: add
-INSERT INTO vectors (owner, model, tier, seq, doc, vector) VALUES (:owner, :model, :tier, :seq, :doc, :vector);
+INSERT INTO vectors (owner, model, tier, seq, doc, leading, vector)
+VALUES (:owner, :model, :tier, :seq, :doc, :leading, :vector);
 
 -- name: done
 DELETE FROM pending WHERE tier = :tier AND doc = :doc AND ticket = :ticket;
