@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.flow.memory_fixture import clock as clock
+from tests.flow.memory_fixture import memory as memory
+from tests.flow.memory_fixture import opened as opened
 from tests.weights_fixture import minilm_dir as minilm_dir
 
 settings.register_profile(

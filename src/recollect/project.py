@@ -13,6 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from recollect.ids import stable_key
+from recollect.model import MAX_ID_CHARS
+
 _REMOTE = re.compile(r'^\s*\[remote "origin"\]\s*$(.*?)(?=^\s*\[|\Z)', re.MULTILINE | re.DOTALL)
 _URL = re.compile(r"^\s*url\s*=\s*(\S+)\s*$", re.MULTILINE)
 _SCP_LIKE = re.compile(r"^(?:[^@/]+@)?([^:/]+):(?!//)(.+)$")
@@ -43,10 +46,15 @@ def resolve(directory: Path, aliases: Mapping[str, str] | None = None) -> Projec
         if remote:
             return Project(remote, "remote `origin` of the git repository", str(here))
         name = common.parent if common.name == ".git" else common
-        return Project(str(name), "git repository without a remote", str(here))
+        return Project(_short(str(name)), "git repository without a remote", str(here))
     if here in (Path.home(), Path(here.anchor)):
         return Project(None, "the home directory and the root are not projects", str(here))
-    return Project(str(top or here), "directory", str(here))
+    return Project(_short(str(top or here)), "directory", str(here))
+
+
+def _short(path: str) -> str:
+    """A path as a name: the end of one that is too long for a name, and a hash of all of it."""
+    return path if len(path) <= MAX_ID_CHARS else f"…{path[-200:]}#{stable_key(path)[:12]}"
 
 
 def normalise_remote(url: str) -> str:
@@ -74,7 +82,7 @@ def _git_dirs(start: Path) -> tuple[Path | None, Path | None]:
 def _remote(common: Path) -> str | None:
     section = _REMOTE.search(_read(common / "config"))
     url = _URL.search(section[1]) if section else None
-    return normalise_remote(url[1])[:255] if url else None
+    return _short(normalise_remote(url[1])) if url else None
 
 
 def _read(path: Path) -> str:

@@ -76,3 +76,12 @@ def test_a_hostile_repository_cannot_do_more_than_name_itself(tmp_path: Path) ->
         folder.mkdir()
         (folder / ".git").write_bytes(content)
         assert resolve(folder).rule
+
+
+def test_a_path_too_long_for_a_name_still_names_one_project(tmp_path: Path) -> None:
+    deep = [tmp_path.joinpath(*(["long" * 20] * 4), name) for name in ("a", "b")]
+    for folder in deep:
+        folder.mkdir(parents=True)
+    names = {resolve(folder).name for folder in deep}
+    assert len(names) == 2
+    assert all(name and len(name) <= 255 for name in names)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 CANDIDATES = 300  # of each leg and tier
 POOL = 5  # times the limit: how many of the best variety is chosen from
 # Similarity under which nothing is said, calibrated in docs/benchmarks.md#abstention.
+_SILENT = "nothing here is close enough to the question"
 THRESHOLDS: dict[str, float] = {"hybrid": 0.2, "lexical": 0.2}
 
 
@@ -61,9 +62,8 @@ def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None
     chosen = _vary(store, scope, good[: question.limit * POOL], question)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
     abstained = bool(question.abstain and not hits)
-    if abstained and note is None:
-        note = "nothing here is close enough to the question"
-    return Recall(question.text, hits, abstained, mode, note)
+    said = [_SILENT] if abstained else []
+    return Recall(question.text, hits, abstained, mode, "; ".join([*said, *([note] if note else [])]) or None)
 
 
 def _search(

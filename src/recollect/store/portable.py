@@ -226,7 +226,7 @@ def _one_of(value: object, allowed: tuple[str, ...], what: str) -> str:
 
 
 def _whole(value: object, what: str, least: int = 0) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**53:
         raise InvalidInput(f"{what} must be a whole number from {least}")
     return value
 

@@ -94,6 +94,7 @@ class Database:
         with translated(path), self._opening():
             steps = load_migrations(_MIGRATIONS)
             with closing(apsw.Connection(str(path))) as first:  # a file that is not ours is looked at, never changed
+                first.set_busy_handler(_wait_your_turn())
                 self._checked_version(first, len(steps))
             self._writer = self._connect()
             self._migrate(self._writer, steps)
