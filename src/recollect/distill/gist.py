@@ -15,7 +15,7 @@ from typing import Protocol
 
 from recollect.distill.thirdperson import third_person
 from recollect.model import Event
-from recollect.store.searchtext import STOP_WORDS
+from recollect.stopwords import STOP_WORDS
 from recollect.text import one_line
 
 CHUNK_CHARS = 24_000

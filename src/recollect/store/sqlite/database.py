@@ -40,6 +40,16 @@ BUSY_SECONDS = 30.0
 WAL_ALARM_BYTES = 64 * 1024 * 1024
 _CHECKPOINT_MS = 1_000
 _REPAIR = "Run `recollect doctor --repair`: it keeps the damaged file aside and saves every readable row."
+_PRAGMAS: dict[str, str | int] = {
+    "synchronous": "full",
+    "fullfsync": "on",
+    "foreign_keys": "on",
+    "secure_delete": "on",
+    "trusted_schema": "off",
+    "journal_size_limit": 4 * 1024 * 1024,
+    "cache_size": -16 * 1024,
+    "temp_store": "memory",
+}
 _MIGRATIONS = Path(__file__).parent / "migrations"
 
 
@@ -121,19 +131,9 @@ class Database:
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), statementcachesize=200)
         connection.set_busy_handler(_wait_your_turn())
-        journal = "wal" if self.wal else "truncate"
-        for pragma in (
-            f"journal_mode = {journal}",
-            "synchronous = full",
-            "fullfsync = on",
-            "foreign_keys = on",
-            "secure_delete = on",
-            "trusted_schema = off",
-            "journal_size_limit = 4194304",
-            "cache_size = -16384",
-            "temp_store = memory",
-        ):
-            connection.execute(f"PRAGMA {pragma}")
+        connection.pragma("journal_mode", "wal" if self.wal else "truncate")
+        for name, value in _PRAGMAS.items():
+            connection.pragma(name, value)
         self._all.append(connection)
         return connection
 
