@@ -14,6 +14,7 @@ from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
 from recollect.recall import diversify
 from recollect.recall.dates import window
 from recollect.recall.fuse import Blend, Scored, beside, dated, normalised, own_scores
+from recollect.recall.names import words_of
 from recollect.recall.profile import Profile
 from recollect.store.port import Document, Filter, Store
 from recollect.store.searchtext import query_terms
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 CANDIDATES = 300  # of each leg and tier
 POOL = 5  # times the limit: how many of the best variety is chosen from
 # Similarity under which nothing is said, calibrated in docs/benchmarks.md#abstention.
+NEAR_NAMED = 0.8
+NEAR_BEST = 0.6  # of the best hit's similarity, what a hit must reach to be said with it
 _SILENT = "nothing here is close enough to the question"
-THRESHOLDS: dict[str, float] = {"hybrid": 0.2, "lexical": 0.2}
+THRESHOLDS: dict[str, float] = {"hybrid": 0.25, "lexical": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Candidate:
     document: Document
     scored: Scored
     parts: Parts
+    named: bool  # the question says one of its tags
 
 
 def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None) -> Recall:
@@ -57,8 +61,7 @@ def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None
         scored = _search(store, scope, tier, terms, question, vector)
         ranked += _rank(store, scope, tier, scored, question)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
-    floor = THRESHOLDS[mode] if question.abstain else 0.0
-    good = [one for one in ranked if one.scored.own >= floor]
+    good = _close_enough(ranked, THRESHOLDS[mode]) if question.abstain else ranked
     chosen = _vary(store, scope, good[: question.limit * POOL], question)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
     abstained = bool(question.abstain and not hits)
@@ -111,14 +114,27 @@ def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question
     """The documents of the best, with their final scores. Importance and recency can lift a hit, never find one."""
     best = {one.doc: one for one in scored[: max(20, question.limit * POOL)]}
     profile, now = question.profile, question.where.as_of or question.where.now
+    asked = words_of(question.text)
     found = []
     for document in store.search.documents(scope, tier, list(best)):
         one = best[document.doc]
+        named = document.memory is not None and any(map(asked.says, document.memory.tags))
+        similarity = one.similarity + (question.blend.named if named else 0.0)
         recency = profile.recency_of(age_days(document.occurred_at, now))
-        final = profile.final(min(1.0, max(0.0, one.similarity)), document.importance, recency)
+        final = profile.final(min(1.0, max(0.0, similarity)), document.importance, recency)
         parts = Parts(min(1.0, one.lexical), one.semantic, document.importance, recency, final)
-        found.append(_Candidate(document, one, parts))
+        found.append(_Candidate(document, one, parts, named))
     return found
+
+
+def _close_enough(ranked: list[_Candidate], floor: float) -> list[_Candidate]:
+    """Those that are likely enough and not much less likely than the best.
+
+    What the question names is always let in, and then the rest must be nearer still: the subject is known.
+    """
+    share = NEAR_NAMED if any(one.named for one in ranked) else NEAR_BEST
+    floor = max(floor, share * max((one.scored.own for one in ranked), default=0.0))
+    return [one for one in ranked if one.named or one.scored.own >= floor]
 
 
 def _vary(store: Store, scope: Scope, pool: list[_Candidate], question: Question) -> list[_Candidate]:

@@ -22,6 +22,7 @@ class Blend:
     neighbour: float = 0.3  # share of each turn beside a turn ...
     neighbour_chars: float = 600.0  # ... where turns are this long or shorter
     dated: float = 0.3  # for lying in the time the question names
+    named: float = 0.3  # for a memory one of whose tags the question says
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,6 +240,20 @@ class Database:
                 self._writer.set_busy_handler(_wait_your_turn())
         return True
 
+    def scrub(self) -> bool:
+        """Write every page anew from what is alive, so that nothing deleted stays in the slack of a page.
+
+        `secure_delete` zeroes what is deleted, but not the copies SQLite left behind when it moved rows between pages.
+        False when it could not be done now (a reader, a full disk).
+        """
+        self._usable()
+        with self._write_lock:
+            try:
+                self._writer.execute("VACUUM")
+            except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
+                return False
+            return self.checkpoint()
+
     def wal_bytes(self) -> int:
         """Size of the write-ahead log now."""
         log = self.path.with_name(self.path.name + "-wal")

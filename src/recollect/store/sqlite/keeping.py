@@ -43,7 +43,8 @@ class SqliteKeeping:
                 raise NotFound(f"no memory {memory_id}")
             counts = _forget_memory(connection, rows.owner, row, memory_id, iso(at))
             audit(connection, rows.owner, at, "forget", memory_id, counts)
-        return Receipt(counts, self._db.checkpoint())
+            connection.execute(_Q["scrub_due"])
+        return Receipt(counts, self._scrub())
 
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt:
         """The session, its events, turns and gist, and the memories made from it."""
@@ -54,7 +55,8 @@ class SqliteKeeping:
                 raise NotFound(f"no session {session}")
             counts = _forget_session(connection, rows.owner, row, session, iso(at))
             audit(connection, rows.owner, at, "forget", "session", counts)
-        return Receipt(counts, self._db.checkpoint())
+            connection.execute(_Q["scrub_due"])
+        return Receipt(counts, self._scrub())
 
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt:
         """Everything of the owner; in a scope with a project, everything of that project."""
@@ -69,7 +71,8 @@ class SqliteKeeping:
                 counts.update(_forget_memory(connection, rows.owner, row, memory_id, iso(at)))
             connection.execute(_Q["drop_projects"], rows.params())
             audit(connection, rows.owner, at, "forget", "everything", counts)
-        return Receipt(counts, self._db.checkpoint())
+            connection.execute(_Q["scrub_due"])
+        return Receipt(counts, self._scrub())
 
     def forgotten(self, scope: Scope, session: str) -> datetime | None:
         """When a session of this id was forgotten, if it was."""
@@ -93,8 +96,23 @@ class SqliteKeeping:
             for row, owner, memory_id in purged:
                 _forget_memory(connection, owner, row, memory_id, iso(now))
                 audit(connection, owner, now, "purge", memory_id, {})
-        self._db.checkpoint()
+            if redacted or purged:
+                connection.execute(_Q["scrub_due"])
+        if not self._scrub():
+            self._db.checkpoint()
         return Upkeep(len(archived), redacted, len(purged))
+
+    def _scrub(self) -> bool:
+        """Leave no byte of what was deleted, now or, when a reader or a full disk prevents it, at the next upkeep."""
+        with self._db.read() as connection:
+            due = connection.execute(_Q["is_scrub_due"]).fetchone()
+        if due is None:
+            return self._db.checkpoint()
+        if not self._db.scrub():
+            return False
+        with self._db.write() as connection:
+            connection.execute(_Q["scrub_done"])
+        return self._db.checkpoint()
 
     def rebuild(self) -> Mapping[str, int]:
         """Make the full-text index again from the rows; readers see the old one until the new one is whole."""

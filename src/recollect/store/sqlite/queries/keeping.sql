@@ -84,3 +84,12 @@ SELECT key, CAST(text AS BLOB), text_hash FROM events;
 
 -- name: memory_texts
 SELECT id, CAST(content AS BLOB), content_hash FROM memories;
+
+-- name: scrub_due
+INSERT INTO meta (key, value) VALUES ('scrub_due', '1') ON CONFLICT DO NOTHING;
+
+-- name: is_scrub_due
+SELECT value FROM meta WHERE key = 'scrub_due';
+
+-- name: scrub_done
+DELETE FROM meta WHERE key = 'scrub_due';

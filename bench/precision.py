@@ -1,0 +1,134 @@
+"""PrecisionMemBench: does recall return what it must, and nothing else?
+
+    python bench/precision.py --data FOLDER/precisionmembench [--lexical] [--misses]
+
+A belief becomes a memory: its domain is the project, its name and aliases are tags, superseded and resolved ones are
+superseded and archived, pinned ones are listed and never recalled. Abstention is on: silence is part of the job.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from recollect import Recollect, Scope
+from recollect.models.minilm import MiniLM
+from recollect.models.port import Embedder
+from recollect.settings import load
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+KINDS = {"entity": "fact", "relation": "fact", "open_question": "topic"}
+
+
+class Beliefs:
+    """The seeded beliefs as memories of their users, and which memory is which belief."""
+
+    def __init__(self, folder: Path, store: Path, embedder: Embedder | None) -> None:
+        self.rows = {row["_id"]: row for row in json.loads((folder / "beliefs.seed.json").read_text())}
+        self._settings = load(data_dir=store, embedder="none").settings
+        self._embedder = embedder
+        self.names: dict[str, str] = {}
+        for belief in self.rows.values():
+            self._seed(belief)
+        with self.open("test-user", None) as memory:
+            memory.embed_pending()
+
+    def open(self, user: str, project: str | None) -> Recollect:
+        scope = Scope("bench", user, project)
+        return Recollect.open(settings=self._settings, scope=scope, embedder=self._embedder, background=False)
+
+    def _seed(self, belief: dict[str, Any]) -> None:
+        domain = belief["scope"][0]
+        project = None if domain == "user:universal" else domain
+        subject = belief["canonical_name"].replace("_", " ")
+        with self.open(belief["user_id"], project) as memory:
+            kept = memory.remember(
+                belief["content"],
+                kind=KINDS.get(belief["type"], belief["type"]),
+                tags=[tag[:50] for tag in (subject, *belief["aliases"])],
+                importance=0.9 if belief["pinned"] else 0.5,
+                confidence=belief["confidence"],
+                occurred_at=belief["created_at"],
+            )
+            self.names[kept.id] = belief["_id"]
+            if belief["epistemic_status"] == "superseded" or belief["resolved_at"]:
+                memory.archive(kept.id)
+
+    def relevant(self, user: str, scopes: list[str], query: str, limit: int) -> set[str]:
+        """What recall returns of the beliefs that are neither pinned nor open questions nor about the user at large."""
+        found: list[str] = []
+        for domain in scopes:
+            if domain != "user:universal" and limit > 0:
+                with self.open(user, domain) as memory:
+                    hits = memory.recall(query, limit=20, tiers=("memory",), project=domain).hits
+                    found += [self.names[hit.id] for hit in hits]
+        routed = [name for name in dict.fromkeys(found) if not self._routed_elsewhere(self.rows[name])]
+        return set(routed[:limit])
+
+    def pinned(self, user: str, scopes: list[str]) -> set[str]:
+        """Current pinned beliefs of these domains: a listing, no search."""
+        found = set()
+        for domain in scopes:
+            with self.open(user, domain) as memory:
+                names = {self.names[one.id] for one in memory.memories(limit=1_000, project=domain, min_importance=0.9)}
+                found |= {name for name in names if self.rows[name]["type"] != "open_question"}
+        return found
+
+    def _routed_elsewhere(self, belief: dict[str, Any]) -> bool:
+        return bool(belief["pinned"] or belief["type"] == "open_question")
+
+
+def judge(beliefs: Beliefs, case: dict[str, Any]) -> list[str]:
+    """What is wrong with the answer to one case."""
+    user, scopes, expect = case.get("userId", "test-user"), case["scope"], case["expect"]
+    pinned = beliefs.pinned(user, scopes)
+    limit = case.get("budget", {}).get("maxBeliefs", 12) - (len(pinned) if "budget" in case else 0)
+    found = beliefs.relevant(user, scopes, case["query"], limit)
+    wrong = []
+    relevant = expect.get("relevantBeliefs", {})
+    if "shouldOnlyInclude" in relevant:
+        only = set(relevant["shouldOnlyInclude"])
+        wrong += [f"extra {name}" for name in sorted(found - only)] + [
+            f"missing {name}" for name in sorted(only - found)
+        ]
+    wrong += [f"forbidden {name}" for name in relevant.get("mustExclude", ()) if name in found]
+    facts = expect.get("pinnedFacts", {})
+    budgeted = pinned if case.get("budget", {}).get("maxBeliefs", 12) else set()
+    wrong += [f"not pinned {name}" for name in facts.get("mustInclude", ()) if name not in budgeted]
+    wrong += [f"pinned {name}" for name in facts.get("mustExclude", ()) if name in budgeted]
+    return wrong
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--model-dir", type=Path, default=REPOSITORY / ".cache/models/all-MiniLM-L6-v2")
+    parser.add_argument("--lexical", action="store_true")
+    parser.add_argument("--misses", action="store_true", help="list what is wrong, case by case")
+    options = parser.parse_args()
+    cases = json.loads((options.data / "retrieval.cases.json").read_text())
+    embedder = None if options.lexical else MiniLM(options.model_dir)
+    with tempfile.TemporaryDirectory() as folder:
+        beliefs = Beliefs(options.data, Path(folder) / "data", embedder)
+        results = {case["caseId"]: (case, judge(beliefs, case)) for case in cases}
+    by_category: dict[str, list[bool]] = defaultdict(list)
+    for case, wrong in results.values():
+        by_category[case["category"]].append(not wrong)
+        if wrong and options.misses:
+            print(f"- {case['caseId']}: {case['query'][:90]!r}: {'; '.join(wrong)}")
+    print("| category | passed | of |\n|---|---|---|")
+    for category, passed in sorted(by_category.items()):
+        print(f"| {category} | {sum(passed)} | {len(passed)} |")
+    every = [one for passed in by_category.values() for one in passed]
+    print(f"| all | {sum(every)} | {len(every)} |")
+
+
+if __name__ == "__main__":
+    main()
