@@ -34,7 +34,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 
 SETS: dict[str, tuple[str, Callable[[Path], Iterator[Round]]]] = {
     "longmemeval": (
-        "LongMemEval_S dev half, fresh store per question, session level (best hit per session), exchanges as documents",
+        "LongMemEval_S dev half, fresh store per question, session level (best hit per session), exchanges",
         lambda folder: longmemeval(folder, pooled=False),
     ),
     "pooled": (

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,7 @@ def realmem(folder: Path) -> Iterator[Round]:
             turns = dialogue["dialogue_turns"]
             at = datetime.strptime(dialogue["current_time"][:10], "%Y-%m-%d").replace(tzinfo=UTC)
             queries = []
-            for turn, reply in zip(turns, turns[1:], strict=False):
+            for turn, reply in pairwise(turns):
                 gold = frozenset(reply.get("memory_session_uuids") or ())
                 if turn.get("is_query") and gold:
                     queries.append(Query(turn["content"], gold, name in frozen))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ settings.load_profile("recollect")
 
 
 @pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty HOME, and none of the variables that could steer Recollect from outside."""
     home = tmp_path / "home"
     home.mkdir()
@@ -29,4 +28,4 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         if name.startswith(("RECOLLECT_", "XDG_", "PG", "DB_", "MEMORY_")) and not name.startswith("RECOLLECT_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
-    yield home
+    return home

@@ -7,10 +7,9 @@ The names below are the public ones; they are loaded when first used, so that im
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from recollect.version import __version__
 
+TYPE_CHECKING = False  # type checkers know this name; importing `typing` for it would cost every start of the command
 if TYPE_CHECKING:
     from recollect.errors import RecollectError
     from recollect.facade import Recollect

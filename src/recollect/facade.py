@@ -221,7 +221,7 @@ class Recollect:
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
     ) -> Recall:
-        """The right few things for a question, each explained; or none, and `abstained`."""
+        """The right few things for a question, each explained (and counted as read); or none, and `abstained`."""
         where = self.filter(
             kinds=kinds,
             tags=tags,
@@ -235,6 +235,21 @@ class Recollect:
             archived=archived,
             history=history,
         )
+        found = self._answer(query, limit, tuple(tiers), where, profile=profile, abstain=abstain, mode=mode)
+        self._count_reads([hit.id for hit in found.hits if hit.tier == "memory"])
+        return found
+
+    def _answer(
+        self,
+        query: str,
+        limit: int | None,
+        tiers: tuple[Tier, ...],
+        where: Filter,
+        *,
+        profile: str | None = None,
+        abstain: bool | None = None,
+        mode: Literal["auto", "lexical", "hybrid"] = "auto",
+    ) -> Recall:
         question = Question(
             text=_query(query),
             tiers=_tiers(tiers, where),
@@ -244,9 +259,7 @@ class Recollect:
             abstain=self.settings.abstain if abstain is None else abstain,
         )
         vector, note = self._vector(question.text, mode)
-        found = answer(self.store, self.scope, question, vector, note)
-        self._count_reads([hit.id for hit in found.hits if hit.tier == "memory"])
-        return found
+        return answer(self.store, self.scope, question, vector, note)
 
     def filter(self, **given: Any) -> Filter:
         """A checked filter from plain values; times in any form `parse_time` takes."""
@@ -255,15 +268,29 @@ class Recollect:
                 given[name] = parse_time(given[name])
         if given.get("min_importance") is not None:
             given["min_importance"] = parse_unit(given["min_importance"], "min_importance")
+        for name in ("project", "session", "exclude_session"):
+            if given.get(name) is not None:
+                given[name] = check_id(given[name], name)
         given["kinds"] = tuple(map(parse_kind, given.get("kinds") or ()))
         given["tags"] = parse_tags(given.get("tags"))
         return Filter(now=self._clock(), **given)
 
-    def context(self, query: str, max_tokens: int = 2_000, **filters: Any) -> Context:
-        """What was recalled as delimited, quoted text of at most `max_tokens`."""
+    def context(
+        self,
+        query: str,
+        max_tokens: int = 2_000,
+        limit: int | None = None,
+        tiers: Iterable[Tier] = TIERS,
+        **filters: Any,
+    ) -> Context:
+        """What was recalled as delimited, quoted text of at most `max_tokens`; what fits counts as read."""
         from recollect.inject.context import render
 
-        return render(self.recall(query, **filters), max_tokens, self._count_tokens)
+        how = {name: filters.pop(name) for name in ("profile", "abstain", "mode") if name in filters}
+        found = self._answer(query, limit, tuple(tiers), self.filter(**filters), **how)
+        context = render(found, max_tokens, self._count_tokens)
+        self._count_reads([hit.id for hit in found.hits if hit.tier == "memory" and hit.id in context.ids])
+        return context
 
     def messages(
         self, persona: str, session: str, message: str, *, recent: int = 10, gists: int = 3, details: int = 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -147,3 +148,11 @@ def test_nothing_heavy_is_imported_before_the_first_text() -> None:
 def test_name_and_dimension() -> None:
     embedder: Embedder = MiniLM(Path("nowhere"))
     assert (embedder.name, embedder.dim) == ("all-MiniLM-L6-v2", 384)
+
+
+def test_embedding_leaves_no_trace_in_home_and_reports_to_nobody(minilm_dir: Path, own_home: Path) -> None:
+    """onnxruntime would write a device id and a queue of events; both variables and the call keep it from that."""
+    code = "import sys, pathlib, recollect.models.minilm as m; m.MiniLM(pathlib.Path(sys.argv[1])).embed(['x'])"
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "CI"))}
+    subprocess.run([sys.executable, "-c", code, str(minilm_dir)], check=True, env=kept | {"HOME": str(own_home)})
+    assert [path for path in own_home.rglob("*") if path.is_file()] == []

@@ -68,7 +68,7 @@ def test_long_turns_gain_less_from_their_neighbours() -> None:
     own = {1: 0.5, 2: 0.6, 3: 0.4, 4: 0.1}
     short = beside(own, [Surroundings(1, 300, None, 2), Surroundings(3, 300, None, 4)], Blend())
     long = beside(own, [Surroundings(1, 6_000, None, 2), Surroundings(3, 6_000, None, 4)], Blend())
-    assert short[1] == pytest.approx(10 * long[1])
+    assert short[1] == pytest.approx(100 * long[1])
 
 
 def test_words_and_meaning_both_count() -> None:

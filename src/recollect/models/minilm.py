@@ -7,6 +7,7 @@ share changes nothing but rounding.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -73,14 +74,26 @@ def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
+def _quiet_runtime() -> Any:
+    """onnxruntime with its telemetry off: left alone it writes a device id into HOME and reports each process.
+
+    The variables only work before the first import, and opt out completely: nothing is written, nothing is sent.
+    """
+    for name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):  # the name differs between releases
+        os.environ.setdefault(name, "1")
+    import onnxruntime
+
+    onnxruntime.disable_telemetry_events()
+    return onnxruntime
+
+
 def open_model(folder: Path, threads: int) -> tuple[WordPiece, Any]:
     """Load vocabulary and session from an installed folder, or say what is missing."""
     if not weights.is_installed(folder):
         raise ModelUnavailable(
             "The embedding model all-MiniLM-L6-v2 is not installed.", hint="Run: recollect model install"
         )
-    import onnxruntime
-
+    onnxruntime = _quiet_runtime()
     from recollect.models.onnxgraph import build_model
     from recollect.models.wordpiece import WordPiece
 

@@ -6,11 +6,8 @@ store; so closing is quick, and nothing depends on the thread having run.
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
-
-log = logging.getLogger(__name__)
 
 
 class Worker:
@@ -47,4 +44,6 @@ class Worker:
             try:
                 self._work(self._stopping.is_set)
             except Exception as error:  # the worker must never take the caller down; the queue keeps what is left
-                log.warning("background work failed: %s: %s", type(error).__name__, error)
+                import logging
+
+                logging.getLogger(__name__).warning("background work failed: %s: %s", type(error).__name__, error)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from recollect.clock import age_days, age_label, iso
 from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
-from recollect.recall import diversify
+from recollect.recall import diversify, silence
 from recollect.recall.dates import window
 from recollect.recall.fuse import Blend, Scored, beside, dated, normalised, own_scores
 from recollect.recall.names import words_of
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 
 CANDIDATES = 300  # of each leg and tier
 POOL = 5  # times the limit: how many of the best variety is chosen from
-# Similarity under which nothing is said, calibrated in docs/benchmarks.md#abstention.
-NEAR_NAMED = 0.8
-NEAR_BEST = 0.6  # of the best hit's similarity, what a hit must reach to be said with it
-_SILENT = "nothing here is close enough to the question"
-THRESHOLDS: dict[str, float] = {"hybrid": 0.25, "lexical": 0.2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +56,11 @@ def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None
         scored = _search(store, scope, tier, terms, question, vector)
         ranked += _rank(store, scope, tier, scored, question)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
-    good = _close_enough(ranked, THRESHOLDS[mode]) if question.abstain else ranked
+    good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
     chosen = _vary(store, scope, good[: question.limit * POOL], question)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
     abstained = bool(question.abstain and not hits)
-    said = [_SILENT] if abstained else []
+    said = [silence.NOTE] if abstained else []
     return Recall(question.text, hits, abstained, mode, "; ".join([*said, *([note] if note else [])]) or None)
 
 
@@ -127,14 +122,14 @@ def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question
     return found
 
 
-def _close_enough(ranked: list[_Candidate], floor: float) -> list[_Candidate]:
-    """Those that are likely enough and not much less likely than the best.
-
-    What the question names is always let in, and then the rest must be nearer still: the subject is known.
-    """
-    share = NEAR_NAMED if any(one.named for one in ranked) else NEAR_BEST
-    floor = max(floor, share * max((one.scored.own for one in ranked), default=0.0))
-    return [one for one in ranked if one.named or one.scored.own >= floor]
+def _close_enough(store: Store, scope: Scope, ranked: list[_Candidate], *, hybrid: bool) -> list[_Candidate]:
+    """Those likely enough to be said; what the question names is always let in."""
+    floors = {}
+    for tier in {one.document.tier for one in ranked}:
+        same = [one for one in ranked if one.document.tier == tier]
+        near = silence.near_best(named=any(one.named for one in same)) * max(one.scored.own for one in same)
+        floors[tier] = max(near, silence.floor(store.search.population(scope, tier) if hybrid else None))
+    return [one for one in ranked if one.named or one.scored.own >= floors[one.document.tier]]
 
 
 def _vary(store: Store, scope: Scope, pool: list[_Candidate], question: Question) -> list[_Candidate]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from recollect.store.port import Match, Surroundings, TermWeights
 
@@ -18,9 +17,9 @@ from recollect.store.port import Match, Surroundings, TermWeights
 class Blend:
     """The constants of the fusion; docs/benchmarks.md says how they were chosen."""
 
-    lexical: float = 0.5  # against 1 for the cosine
+    lexical: float = 0.4  # against 1 for the cosine
     neighbour: float = 0.3  # share of each turn beside a turn ...
-    neighbour_chars: float = 600.0  # ... where turns are this long or shorter
+    neighbour_chars: float = 600.0  # ... where turns are this long; four times less where they are twice as long
     dated: float = 0.3  # for lying in the time the question names
     named: float = 0.3  # for a memory one of whose tags the question says
 
@@ -63,9 +62,10 @@ def beside(own: Mapping[int, float], surroundings: Sequence[Surroundings], blend
     around = {
         one.doc: [own[doc] for doc in (one.before, one.after) if doc is not None and doc in own] for one in surroundings
     }
-    usual = fmean([score for scores in around.values() for score in scores] or [0.0])
-    length = fmean(one.chars for one in surroundings)
-    share = blend.neighbour * min(1.0, blend.neighbour_chars / max(1.0, length))
+    found = [score for scores in around.values() for score in scores]
+    usual = sum(found) / max(1, len(found))
+    length = sum(one.chars for one in surroundings) / len(surroundings)
+    share = blend.neighbour * min(1.0, blend.neighbour_chars / max(1.0, length)) ** 2
     return {doc: share * sum(score - usual for score in scores) for doc, scores in around.items()}
 
 

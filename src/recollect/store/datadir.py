@@ -20,10 +20,6 @@ def prepare(path: Path) -> Path:
             if not folder.exists():
                 folder.mkdir(mode=0o700, exist_ok=True)
         info = path.lstat()
-    except FileExistsError:
-        raise StoreUnavailable(
-            f"the data directory {path} is not a directory", hint="Choose another with RECOLLECT_DATA_DIR."
-        ) from None
     except OSError as error:
         raise StoreUnavailable(
             f"the data directory {path} cannot be made: {error.strerror}",
@@ -32,6 +28,10 @@ def prepare(path: Path) -> Path:
     if stat.S_ISLNK(info.st_mode):
         raise StoreUnavailable(
             f"the data directory {path} is a symbolic link", hint="Set RECOLLECT_DATA_DIR to the real directory."
+        )
+    if not stat.S_ISDIR(info.st_mode):
+        raise StoreUnavailable(
+            f"the data directory {path} is not a directory", hint="Choose another with RECOLLECT_DATA_DIR."
         )
     _check_owner(path, info)
     return path

@@ -73,6 +73,10 @@ def _pairs(match: re.Match[str]) -> str:
 MIN_PIECE, MAX_PIECE, MAX_PIECES = 40, 300, 12  # characters of a sentence that is embedded, and how many of them
 ANSWER_CHARS = 600  # of an answer, what is embedded
 WEAKER_SHARE = 0.3  # of a turn's cosine, what its less similar side (question or answer) counts
+_SPEAKER = re.compile(r"([A-Z][\w'-]{0,30}(?: [A-Z][\w'-]{0,30}){0,2}): ")
+_NOT_SPEAKERS = frozenset(
+    "Note Error Warning Question Answer Update Edit Example Todo Context Task Goal Summary".split()
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -80,11 +84,22 @@ def embedded_texts(user: str, agent: str) -> tuple[tuple[str, ...], int]:
     """The texts whose vectors stand for a turn, and how many of them the user said.
 
     Facts are mentioned in passing: a vector for each sentence of the user finds them where one for the whole message
-    does not. An answer is represented by how it begins.
+    does not. An answer is represented by how it begins, unless a named person gave it.
     """
-    said = sentences(user)
-    answered = [_head(agent.strip(), ANSWER_CHARS).strip()] if agent.strip() else []
+    said = _voiced(user)
+    if _SPEAKER.match(agent):
+        answered = _voiced(agent)
+    else:
+        answered = [_head(agent.strip(), ANSWER_CHARS).strip()] if agent.strip() else []
     return tuple([*said, *answered] or [" "]), len(said)
+
+
+def _voiced(text: str) -> list[str]:
+    """The sentences of a message; where it begins with a speaker's name ("Ann: …"), each of them does."""
+    speaker = _SPEAKER.match(text)
+    if not speaker or speaker[1] in _NOT_SPEAKERS:
+        return sentences(text)
+    return [f"{speaker[1]}: {piece}" for piece in sentences(text[speaker.end() :])]
 
 
 def sentences(text: str) -> list[str]:

@@ -7,13 +7,15 @@ cut or changed is refused when it is restored.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
 import apsw
 
-from recollect.errors import InvalidInput, StoreUnavailable
+from recollect.errors import InvalidInput, StoreFull, StoreUnavailable
 from recollect.store import datadir
 from recollect.store.sql import load_queries
 from recollect.store.sqlite.database import APPLICATION_ID, Database, translated
@@ -30,7 +32,12 @@ def backup(database: Database, target: Path) -> int:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         datadir.create_private(part)
-        with translated(target), database.read() as source, contextlib.closing(apsw.Connection(str(part))) as copy:
+        # A snapshot, because a plain connection would make the copy start over at every write of another process.
+        with (
+            translated(target),
+            database.snapshot() as source,
+            contextlib.closing(apsw.Connection(str(part))) as copy,
+        ):
             with copy.backup("main", source, "main") as job:
                 while not job.done:
                     job.step(_PAGES)
@@ -52,6 +59,8 @@ def verify(path: Path) -> int:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with contextlib.closing(apsw.Connection(uri, flags=flags)) as copy:
             copy.execute("PRAGMA trusted_schema = off")
+            if path.stat().st_size != copy.pragma("page_count") * copy.pragma("page_size"):
+                raise InvalidInput(f"the backup {path} is cut short")
             if int(copy.pragma("application_id")) != APPLICATION_ID:
                 raise InvalidInput(f"{path} is not a Recollect backup")
             verdict = [row[0] for row in copy.execute("PRAGMA integrity_check(1)")]
@@ -91,9 +100,12 @@ def restore(source: Path, database_path: Path) -> None:
     part = database_path.with_name(f".{database_path.name}.{os.getpid()}.part")
     try:
         datadir.create_private(part)
-        part.write_bytes(source.read_bytes())
+        shutil.copyfile(source, part)
         verify(part)
         _settle(part, database_path)
+    except OSError as error:
+        kind = StoreFull if error.errno == errno.ENOSPC else StoreUnavailable
+        raise kind(f"the backup could not be put into {database_path.parent}: {error.strerror}") from None
     finally:
         part.unlink(missing_ok=True)
 

@@ -83,7 +83,9 @@ def translated(path: Path) -> Iterator[None]:
         ) from None
     except UnicodeEncodeError:
         raise InvalidInput("the text holds a character that cannot be stored") from None
-    except ValueError as error:  # what was read is not what was written: not UTF-8, not a time, not JSON
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        # What was read is not what was written: not UTF-8, not a time, not JSON, another type. Our own code raises none
+        # of these from inside a connection.
         raise StoreCorrupt(f"the database {path} holds a damaged value ({error})", hint=_REPAIR) from error
     except apsw.Error as error:
         raise StoreError(f"the database {path} refused that ({error})") from error

@@ -30,7 +30,7 @@ class SqliteGists:
             if rows is None:
                 return None
             found = connection.execute(_Q["get"], {**rows.params(), "id": session}).fetchone()
-        return None if found is None else _gist(found)
+            return None if found is None else _gist(found)
 
     def recent(self, scope: Scope, *, exclude_session: str | None, limit: int) -> list[Gist]:
         """The latest gists, newest first."""

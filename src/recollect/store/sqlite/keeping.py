@@ -82,7 +82,7 @@ class SqliteKeeping:
                 return None
             params = {"owner": rows.owner, "key": _session_key(session)}
             found = connection.execute(_Q["buried"], params).fetchone()
-        return None if found is None else from_iso(found[0])
+            return None if found is None else from_iso(found[0])
 
     def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep:
         """Archive what is old and unread, redact and then purge what was deleted; empty the write-ahead log."""
@@ -144,7 +144,11 @@ class SqliteKeeping:
                 checks["pages"] = "; ".join(verdict)
             for what in ("event", "memory"):
                 rows = connection.execute(_Q[f"{what}_texts"])
-                bad = [_name(id_) for id_, text, digest in rows if sha256(text).digest() != digest]
+                bad = [
+                    _name(id_)
+                    for id_, text, digest in rows
+                    if not isinstance(text, bytes) or sha256(text).digest() != digest
+                ]
                 if bad:
                     checks[f"{what} hashes"] = f"{len(bad)} changed from outside: {', '.join(bad[:5])}"
         return checks

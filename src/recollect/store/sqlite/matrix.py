@@ -45,6 +45,9 @@ class VectorMatrix:
         empty: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._state = _State(self._buffer[:0], empty, {}, empty, True)
 
+    def __len__(self) -> int:
+        return len(self._state.docs)
+
     @property
     def size(self) -> int:
         return self._buffer.nbytes

@@ -71,7 +71,7 @@ class SqliteMemories:
             if rows is None:
                 return None
             found = connection.execute(_Q["get"], {**rows.params(), "id": memory_id}).fetchone()
-        return None if found is None else memory_of(found)
+            return None if found is None else memory_of(found)
 
     def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]:
         """Memories the filter lets through, the newest first."""

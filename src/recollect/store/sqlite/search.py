@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _Q = load_queries(Path(__file__).parent / "queries" / "search.sql")
 MATRIX_CACHE_BYTES = 512 * 1024 * 1024
 _TOKENIZER = ["unicode61", "remove_diacritics", "2", "categories", "L* M* N* Co"]
+_FEW = 200  # documents under which every word is looked for
 _FIRST_LOOK = 256  # how many of the nearest vectors are held against the filter at first
 
 
@@ -51,7 +52,7 @@ class SqliteSearch:
             rows = scoping.find(connection, scope)
             if rows is None or not terms:
                 return []
-            words = self._distinct(connection, terms)
+            words = self._telling(connection, tier, self._distinct(connection, terms))
             params = {**_filter(connection, rows, where), "match": _match(rows, words), "limit": limit}
             return [Match(*row) for row in connection.execute(_Q[f"lexical_{tier}"], params)]
 
@@ -72,8 +73,8 @@ class SqliteSearch:
         """The best matches by meaning: exact, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read() as connection:
             rows = scoping.find(connection, scope)
-            matrix = rows and self._matrix(connection, rows.owner, tier)
-            if not rows or not matrix:
+            matrix = self._matrix(connection, rows.owner, tier) if rows else None
+            if not rows or matrix is None:
                 return []
             params = _filter(connection, rows, where)
             look = max(limit, _FIRST_LOOK)
@@ -89,12 +90,12 @@ class SqliteSearch:
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """How near the question each of these documents is."""
         matrix, seen = self._seen(scope, tier, docs)
-        return matrix.cosines(query, seen) if matrix else {}
+        return matrix.cosines(query, seen) if matrix is not None else {}
 
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]:
         """The vectors of these documents."""
         matrix, seen = self._seen(scope, tier, docs)
-        return matrix.vectors(seen) if matrix else {}
+        return matrix.vectors(seen) if matrix is not None else {}
 
     def documents(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> list[Document]:
         """The documents themselves, in the order asked for; one that fails its hash is left out."""
@@ -132,6 +133,21 @@ class SqliteSearch:
             )
             found.setdefault(tuple(tokens), term)
         return list(found.values())
+
+    def _telling(self, connection: apsw.Connection, tier: Tier, words: list[str]) -> list[str]:
+        """Without words that a fifth of all texts hold, if two others are left: they cost most and say least."""
+        size = scoping.one(connection, _Q[f"size_{tier}"], {}) or 0
+        if size < _FEW:
+            return words
+        rare = [word for word in words if self._holding(connection, tier, word, size) <= size // 5]
+        return rare if len(rare) >= 2 else words
+
+    def population(self, scope: Scope, tier: Tier) -> int:
+        """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            matrix = self._matrix(connection, rows.owner, tier) if rows else None
+            return len(matrix) if matrix is not None else 0
 
     def _seen(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> tuple[VectorMatrix | None, list[int]]:
         """The matrix of the scope's owner, and those of the documents that the scope may see."""

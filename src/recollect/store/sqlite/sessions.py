@@ -66,7 +66,7 @@ class SqliteSessions:
             if rows is None:
                 return None
             found = connection.execute(_Q["session"], {**_visible(rows), "id": session}).fetchone()
-        return None if found is None else _session(found)
+            return None if found is None else _session(found)
 
     def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]:
         """Sessions, the latest first."""
@@ -120,10 +120,10 @@ class SqliteSessions:
             if found is None:
                 return None
             events = list(connection.execute(_Q["turn_events"], {"turn": found[0]}))
-        for _, text, event, text_hash in events:
-            _check(found[1], event, text, text_hash)
-        user, agent = index.turn_texts([event[:2] for event in events])
-        return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
+            for _, text, event, text_hash in events:
+                _check(found[1], event, text, text_hash)
+            user, agent = index.turn_texts([event[:2] for event in events])
+            return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
 
 
 @dataclass(slots=True)

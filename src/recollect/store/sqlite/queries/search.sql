@@ -37,7 +37,7 @@ ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_turn
 SELECT f.rowid, -f.rank, t.session, t.ordinal, t.occurred_at FROM turn_fts f JOIN turns t ON t.row = f.rowid
-WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 2.0, 1.0)'
+WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 3.0, 1.0)'
   AND t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
   AND (:project IS NULL OR t.project = :project)

@@ -1,0 +1,123 @@
+"""How a hit, a memory, a session and an event look as text: lines of spans for `Output`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from recollect.cli.output import Span
+from recollect.clock import age_label, now
+from recollect.model import Event, Gist, Hit, Memory, Session
+from recollect.text import one_line, present
+
+Line = list[Span]
+SHOWN_CHARS = 700
+_BAR = 20
+
+
+def hit_lines(hit: Hit, *, explain: bool = False) -> Iterator[Line]:
+    """`[kind] content`, its tags and why, then where it comes from; with `explain` the parts of its score."""
+    yield [(f"[{hit.kind or hit.tier}]", "bold cyan"), " ", _shortened(hit.content, hit.id)]
+    yield from _reasons(hit.tags, hit.why)
+    parts = [hit.id, hit.age, f"said by {hit.origin}"]
+    if hit.session and hit.session != hit.id:
+        parts.append(f"session {one_line(hit.session, 60)}")
+    if hit.superseded_by:
+        parts.append(f"superseded by {hit.superseded_by}")
+    yield [("  " + " · ".join([*parts, f"score {hit.score:.2f}"]), "dim")]
+    if explain:
+        for name in ("lexical", "semantic", "importance", "recency", "final"):
+            yield _bar(name, getattr(hit.parts, name))
+
+
+def memory_lines(memory: Memory) -> Iterator[Line]:
+    """Everything about a memory but its history."""
+    yield [(f"[{memory.kind}]", "bold cyan"), " ", memory.content]
+    yield from _reasons(memory.tags, memory.why)
+    yield from _fields(
+        ("id", memory.id),
+        ("project", memory.project or "none"),
+        ("said by", memory.origin),
+        ("session", memory.session),
+        ("when", _at(memory.occurred_at, f" ({age_label(memory.occurred_at, now())})")),
+        ("recorded", _at(memory.recorded_at)),
+        ("importance", f"{memory.importance:g}"),
+        ("confidence", f"{memory.confidence:g}"),
+        ("read", f"{memory.access_count} times"),
+        ("version", str(memory.version)),
+        ("expires", _at(memory.expires_at)),
+        ("archived", _at(memory.archived_at)),
+        ("superseded", _at(memory.superseded_at, f" by {memory.superseded_by}")),
+        ("forgotten", _at(memory.deleted_at, ", softly; `recollect undo` brings it back")),
+        ("anchors", ", ".join(memory.anchors)),
+    )
+    for span in memory.evidence:
+        where = f", characters {span.start} to {span.end}" if span.start is not None else ""
+        yield ["  ", (f"{'evidence':<11}", "dim"), f" session {span.session}, event {span.event}{where}"]
+
+
+def session_lines(session: Session) -> Iterator[Line]:
+    """What is known about a session."""
+    yield [(f"[{session.flavor}]", "bold cyan"), " ", session.title or session.id]
+    yield from _fields(
+        ("id", session.id),
+        ("project", session.project or "none"),
+        ("started", _at(session.started_at)),
+        ("ended", _at(session.ended_at)),
+        ("turns", str(session.turns)),
+    )
+
+
+def gist_lines(gist: Gist) -> Iterator[Line]:
+    """The gist of a session."""
+    yield [("[gist]", "bold cyan"), " ", gist.content]
+    yield [(f"  made by {gist.maker}, {age_label(gist.created_at, now())}", "dim")]
+
+
+def event_lines(event: Event) -> Iterator[Line]:
+    """One message."""
+    style = "bold green" if event.role == "user" else "bold blue"
+    yield [(event.role, style), (f"  {event.occurred_at:%Y-%m-%d %H:%M}", "dim")]
+    yield [event.text.rstrip()]
+    yield [""]
+
+
+def memory_row(memory: Memory) -> list[str]:
+    """A memory in a table: id, kind, age, content."""
+    return [memory.id, memory.kind, age_label(memory.occurred_at, now()), one_line(memory.content, 100)]
+
+
+def session_row(session: Session) -> list[str]:
+    """A session in a table: id, last active, turns, title."""
+    age = age_label(session.ended_at, now()) if session.ended_at else ""
+    return [session.id, age, str(session.turns), one_line(session.title or "", 80)]
+
+
+def _reasons(tags: tuple[str, ...], why: str | None) -> Iterator[Line]:
+    if tags:
+        yield ["- tags: ", ", ".join(tags)]
+    if why:
+        yield ["- why: ", one_line(why)]
+
+
+def _fields(*fields: tuple[str, str | None]) -> Iterator[Line]:
+    for name, value in fields:
+        if value:
+            yield ["  ", (f"{name:<11}", "dim"), " ", one_line(value)]
+
+
+def _at(moment: datetime | None, more: str = "") -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M} UTC{more}"
+
+
+def _shortened(text: str, id_: str) -> str:
+    text = present(text).strip()
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS].rstrip()} … (`recollect show {id_}` for all)"
+
+
+def _bar(name: str, value: float | None) -> Line:
+    if value is None:
+        return [(f"    {name:<11}", "dim"), ("not looked at", "dim")]
+    filled = round(max(0.0, min(1.0, value)) * _BAR)
+    style = "bold magenta" if name == "final" else "cyan"
+    return [(f"    {name:<11}", "dim"), ("█" * filled, style), ("░" * (_BAR - filled), "dim"), f" {value:.2f}"]

@@ -1,0 +1,176 @@
+"""`recollect VERB …`: finds the verb, imports that one module, runs it, and turns every failure into a line and a code.
+
+Exit codes: 0 done, 1 it failed, 2 wrong usage or input, 130 interrupted, 141 nobody reads the output any more.
+`--version` and `--help` load nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from recollect.version import __version__
+
+TYPE_CHECKING = False  # as type checkers know it, without the cost of importing `typing`
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from recollect.cli.output import Output
+
+# Verb -> (module in `verbs`, what it does), under the heading it is listed with.
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start here": {
+        "demo": ("demo", "see it work on sample sessions, in a temporary directory"),
+        "whoami": ("whoami", "whose memory and which project this is, and by which rule"),
+    },
+    "Remember and recall": {
+        "remember": ("remember", "keep one thing worth knowing"),
+        "recall": ("recall", "ask; get the right few things back, each explained, or nothing"),
+        "context": ("context", "what was recalled as text for a prompt, within a number of tokens"),
+    },
+    "Look": {
+        "list": ("list", "memories, newest first"),
+        "show": ("show", "everything about one memory, turn or session"),
+        "sessions": ("sessions", "sessions, newest first; what was said in one; its gist"),
+    },
+    "Forget": {
+        "forget": ("forget", "take a memory, a session or everything away for good"),
+        "undo": ("undo", "bring a softly forgotten memory back"),
+    },
+    "Move and save": {
+        "export": ("export", "write everything as JSON Lines"),
+        "import": ("import_", "take exported JSON Lines in"),
+        "backup": ("backup", "write a verified copy of the whole store"),
+        "restore": ("restore", "put a backup into an empty data directory"),
+    },
+    "Look after": {
+        "doctor": ("doctor", "check everything and say what to do; --repair mends"),
+        "config": ("config", "every setting, its value and where it came from; set one"),
+        "model": ("model", "the embedding model: status, install"),
+        "reembed": ("reembed", "make every vector again with the configured embedder"),
+        "maintain": ("maintain", "make due gists and vectors; archive, redact and purge what is old"),
+    },
+}
+VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
+_WITH_VALUE = ("--data-dir", "--user", "--tenant", "--project")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] in (["--version"], ["-V"]):
+        sys.stdout.write(f"recollect {__version__}\n")
+        return 0
+    if words in ([], ["--help"], ["-h"], ["help"]):
+        (sys.stdout if words else sys.stderr).write(overview())
+        return 0 if words else 2
+    return _guarded(_verb_first(words))
+
+
+def overview() -> str:
+    """What `recollect --help` says."""
+    lines = ["usage: recollect VERB …", "", "A memory that lasts for AI agents.", ""]
+    for heading, verbs in GROUPS.items():
+        lines += [f"{heading}:", *(f"  {verb:<10} {help_}" for verb, (_, help_) in verbs.items()), ""]
+    return "\n".join([*lines, "`recollect VERB --help` tells more. `recollect --version` prints the version.", ""])
+
+
+def parser_of(verb: str) -> argparse.ArgumentParser:
+    """The parser of one verb, with its own flags and those every verb has."""
+    from argparse import ArgumentParser, HelpFormatter
+    from functools import partial
+    from importlib import import_module
+
+    from recollect.cli.opening import add_flags
+    from recollect.errors import InvalidInput
+
+    class Parser(ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise InvalidInput(f"{self.prog}: {message}", hint=f"`{self.prog} --help` shows what it takes.")
+
+    module, help_ = VERBS[verb]
+    parser = Parser(
+        prog=f"recollect {verb}",
+        description=f"{help_[0].upper()}{help_[1:]}.",
+        formatter_class=partial(HelpFormatter, width=100),  # else shutil is loaded to ask
+        allow_abbrev=False,
+    )
+    import_module(f"recollect.cli.verbs.{module}").configure(parser)
+    add_flags(parser)
+    return parser
+
+
+def _verb_first(words: list[str]) -> list[str]:
+    """`--json recall x` as `recall --json x`: the common flags may stand before the verb."""
+    if words[0] == "help":
+        return [*words[1:2], "--help"]
+    place = 0
+    while place < len(words) and words[place].startswith("-"):
+        place += 2 if words[place] in _WITH_VALUE else 1
+    return words if place >= len(words) else [words[place], *words[:place], *words[place + 1 :]]
+
+
+def _guarded(words: list[str]) -> int:
+    """Run the verb; whatever happens, no traceback unless RECOLLECT_DEBUG asks for one."""
+    from recollect.cli.output import Output
+    from recollect.errors import RecollectError
+
+    console = Output(as_json="--json" in words)
+    try:
+        code = _run(words, console)
+        console.flush()
+        return code
+    except RecollectError as error:
+        _debug()
+        return console.failure(error.code, str(error), error.hint, error.exit_code)
+    except BrokenPipeError:
+        console.abandon()
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except UnicodeEncodeError:
+        _debug()
+        return console.failure("invalid_input", "an argument is not valid UTF-8 text", None, 2)
+    except OSError as error:
+        _debug()
+        about = f"{error.filename}: " if error.filename else ""
+        return console.failure("os_error", f"{about}{error.strerror or error}", None, 1)
+    except Exception as error:
+        _debug()
+        hint = "This is a mistake in Recollect. RECOLLECT_DEBUG=1 shows where."
+        return console.failure("unexpected", f"unexpected {type(error).__name__}: {error}", hint, 1)
+
+
+def _run(words: list[str], console: Output) -> int:
+    from importlib import import_module
+
+    verb = words[0]
+    if verb not in VERBS:
+        raise _unknown(verb)
+    parser = parser_of(verb)
+    try:
+        parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
+        args = parse(words[1:])
+    except SystemExit as done:  # --help
+        return int(done.code or 0)
+    code: int = import_module(f"recollect.cli.verbs.{VERBS[verb][0]}").run(args, console)
+    return code
+
+
+def _unknown(verb: str) -> Exception:
+    from difflib import get_close_matches
+
+    from recollect.errors import InvalidInput
+
+    near = get_close_matches(verb, VERBS, 1)
+    hint = f"Did you mean `recollect {near[0]}`?" if near else "`recollect --help` lists the verbs."
+    return InvalidInput(f"there is no verb {verb[:40]!r}", hint=hint)
+
+
+def _debug() -> None:
+    if os.environ.get("RECOLLECT_DEBUG"):
+        import traceback
+
+        traceback.print_exc()

@@ -1,0 +1,91 @@
+"""From flags and the working directory to an open memory: which settings, whose scope, which project and why.
+
+The project is, in this order: --project, --all-projects (none), the setting `project`, that of the working directory.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from recollect.errors import InvalidInput
+from recollect.model import Scope, check_id
+from recollect.settings import Loaded, load
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from recollect.facade import Recollect
+
+
+class Place(NamedTuple):
+    """Where a command works: the settings in force, the scope, and which rule gave its project."""
+
+    loaded: Loaded
+    scope: Scope
+    rule: str
+    directory: str | None
+
+    @property
+    def database(self) -> Path:
+        from recollect.store.sqlite.store import FILE_NAME
+
+        return self.loaded.settings.data_dir / FILE_NAME
+
+
+def add_flags(parser: ArgumentParser) -> None:
+    """The flags every verb has."""
+    group = parser.add_argument_group("flags of every verb")
+    group.add_argument("--json", action="store_true", help="print one JSON document")
+    group.add_argument("--data-dir", metavar="DIR", help="where everything is kept")
+    group.add_argument("--user", metavar="NAME", help="whose memory: the person")
+    group.add_argument("--tenant", metavar="NAME", help="whose memory: the organisation")
+    project = group.add_mutually_exclusive_group()
+    project.add_argument("--project", metavar="NAME", help="this project instead of the working directory's")
+    project.add_argument(
+        "--all-projects",
+        "--no-project",
+        action="store_true",
+        help="no project: reads see every project, writes belong to none",
+    )
+
+
+def find_place(args: Namespace, *, everywhere: bool = False) -> Place:
+    """Settings and scope from the flags; `everywhere`: in no project unless one is named."""
+    loaded = load(data_dir=args.data_dir, user=args.user, tenant=args.tenant)
+    settings = loaded.settings
+    owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
+    if args.project is not None and args.all_projects:
+        raise InvalidInput("--project names a project, --global and --all-projects say there is none")
+    if args.project is not None:
+        project: str | None = check_id(args.project, "project")
+        rule, directory = "--project", None
+    elif args.all_projects or everywhere:
+        project, rule, directory = None, "--all-projects" if args.all_projects else "this verb sees every project", None
+    elif settings.project:
+        project, rule, directory = settings.project, f"the setting `project` ({loaded.origins['project']})", None
+    else:
+        project, rule, directory = _of_directory(loaded)
+    return Place(loaded, owner.within(project), rule, directory)
+
+
+def open_memory(args: Namespace, *, everywhere: bool = False) -> Recollect:
+    """The memory a command works on. Nothing runs in the background: a command ends when it is done."""
+    return open_place(find_place(args, everywhere=everywhere))
+
+
+def open_place(place: Place) -> Recollect:
+    """The memory of a place."""
+    from recollect.facade import Recollect
+
+    return Recollect.open(settings=place.loaded.settings, scope=place.scope, background=False)
+
+
+def _of_directory(loaded: Loaded) -> tuple[str | None, str, str | None]:
+    from recollect.project import resolve
+
+    try:
+        found = resolve(Path.cwd(), loaded.settings.projects)
+    except FileNotFoundError:
+        return None, "the working directory is gone", None
+    return found.name, found.rule, found.directory

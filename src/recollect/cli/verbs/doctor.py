@@ -1,0 +1,227 @@
+"""`recollect doctor`: looks at everything, says what is wrong and what to do; exit 1 when something is.
+
+`--repair` makes the index again; a database that is damaged is moved aside, and every row of it that can still be read
+and verified is saved into a fresh one. Nothing is made or changed without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from recollect.cli.opening import Place, find_place, open_place
+from recollect.cli.wording import in_words
+from recollect.errors import RecollectError, StoreCorrupt
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from pathlib import Path
+
+    from recollect.cli.output import Output
+    from recollect.facade import Recollect
+
+
+class Finding(NamedTuple):
+    """One thing looked at: how it is, and what to do when it is not well."""
+
+    name: str
+    state: Literal["ok", "note", "bad"]
+    text: str
+    todo: str | None = None
+
+
+_MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "bad": ("BAD ", "bold red")}
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--deep", action="store_true", help="check every page, index and hash")
+    parser.add_argument(
+        "--repair", action="store_true", help="make the index again; save what a damaged database holds"
+    )
+
+
+def run(args: Namespace, console: Output) -> int:
+    place = find_place(args, everywhere=True)
+    repaired = _repair(place, console) if args.repair and place.database.exists() else []
+    findings = [*repaired, *_directory(place), *_database(place, deep=args.deep or args.repair), *_embedder(place)]
+    bad = sum(finding.state == "bad" for finding in findings)
+    if console.json:
+        console.document({"ok": not bad, "findings": [finding._asdict() for finding in findings]})
+        return 1 if bad else 0
+    for finding in findings:
+        console.line(_MARKS[finding.state], "  ", (f"{finding.name:<15}", "bold"), f" {finding.text}")
+        if finding.todo:
+            console.line(f"{'':22}→ {finding.todo}")
+    console.line("All is well." if not bad else f"{bad} thing{'s' if bad > 1 else ''} to mend.")
+    return 1 if bad else 0
+
+
+# -- looking -----------------------------------------------------------------------------------------------------------
+
+
+def _directory(place: Place) -> list[Finding]:
+    import os
+    import stat
+
+    folder = place.loaded.settings.data_dir
+    if not folder.exists() and not folder.is_symlink():
+        return [Finding("data directory", "note", f"{folder} is not there yet", "It is made at the first use.")]
+    info = folder.lstat()
+    mode = stat.S_IMODE(info.st_mode)
+    if stat.S_ISLNK(info.st_mode):
+        return [Finding("data directory", "bad", f"{folder} is a symbolic link", "Set data_dir to the real directory.")]
+    if not stat.S_ISDIR(info.st_mode):
+        return [Finding("data directory", "bad", f"{folder} is not a directory", "Set data_dir to another place.")]
+    if hasattr(os, "getuid") and info.st_uid != os.getuid():
+        return [Finding("data directory", "bad", f"{folder} belongs to another user", "Set data_dir to one of yours.")]
+    if mode & 0o077:
+        return [Finding("data directory", "bad", f"{folder} is open to others ({mode:o})", f"chmod 700 {folder}")]
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return [Finding("data directory", "bad", f"{folder} cannot be written", f"chmod 700 {folder}")]
+    return [Finding("data directory", "ok", f"{folder}, private ({mode:o})"), *_open_files(folder)]
+
+
+def _open_files(folder: Path) -> list[Finding]:
+    shared = [path.name for path in folder.glob("recollect.db*") if path.is_file() and path.lstat().st_mode & 0o077]
+    if not shared:
+        return []
+    return [Finding("permissions", "bad", f"others may read {', '.join(shared)}", f"chmod 600 {folder}/recollect.db*")]
+
+
+def _database(place: Place, *, deep: bool) -> list[Finding]:
+    if not place.database.exists():
+        return [Finding("database", "note", "there is none yet", "It is made when something is remembered.")]
+    try:
+        with open_place(place) as memory:
+            return [*_engine(memory, place), *_contents(memory, deep=deep), *_vectors(memory)]
+    except RecollectError as error:
+        return [Finding("database", "bad", str(error), error.hint)]
+
+
+def _engine(memory: Recollect, place: Place) -> list[Finding]:
+    import apsw
+
+    from recollect.store.sqlite.database import is_wal_reset_vulnerable
+    from recollect.store.sqlite.store import SqliteStore
+
+    assert isinstance(memory.store, SqliteStore)
+    with memory.store.database.read() as connection:
+        journal, schema = connection.pragma("journal_mode"), connection.pragma("user_version")
+    version = apsw.sqlite_lib_version()
+    slow = is_wal_reset_vulnerable(version)
+    verdict = "can lose commits in WAL mode, so WAL is off and writes are slower" if slow else "safe with WAL"
+    engine = Finding(
+        "SQLite",
+        "note" if slow else "ok",
+        f"{version}, journal {journal}: {verdict}",
+        "Upgrade apsw." if slow else None,
+    )
+    return [Finding("database", "ok", f"{place.database}, schema {schema}"), engine]
+
+
+def _contents(memory: Recollect, *, deep: bool) -> list[Finding]:
+    health = memory.health(deep)
+    sizes = f"database {health.bytes['database']:,} bytes, write-ahead log {health.bytes['wal']:,} bytes"
+    found = [Finding("contents", "ok", in_words(health.counts) or "empty"), Finding("size", "ok", sizes)]
+    for name, text in health.checks.items():
+        if name == "wal":
+            found.append(Finding(name, "bad", text, "End the program that reads, then `recollect maintain`."))
+        elif name != "sqlite":
+            found.append(Finding(name, "bad", text, "Run `recollect doctor --repair`."))
+    if deep and all(finding.state == "ok" for finding in found):
+        found.append(Finding("deep check", "ok", "every page, index and hash is as it should be"))
+    return [*found, Finding("index", "ok", "made by the rule of this version")]
+
+
+def _vectors(memory: Recollect) -> list[Finding]:
+    model, pending = memory.store.vectors.model(), memory.store.vectors.pending()
+    try:
+        embedder = memory.embedder()
+    except RecollectError:
+        embedder = None
+    found = [Finding("vectors", "ok", f"of {model[0]} ({model[1]})" if model else "none yet")]
+    if embedder is not None and model is not None and model != (embedder.name, embedder.dim):
+        text = f"of {model[0]} ({model[1]}), but the embedder is {embedder.name} ({embedder.dim}): words only"
+        found = [Finding("vectors", "bad", text, "Run `recollect reembed`, or set the old embedder again.")]
+    if pending:
+        todo = "`recollect maintain` makes them." if embedder else "They are made when there is an embedder."
+        found.append(Finding("waiting", "note", f"{pending:,} texts wait for a vector", todo))
+    return found
+
+
+def _embedder(place: Place) -> list[Finding]:
+    from recollect.cli.verbs.model import weights_folder
+    from recollect.models import weights
+    from recollect.models.choose import choose
+
+    settings = place.loaded.settings
+    folder = weights_folder(place)
+    if settings.embedder == "minilm" and weights.is_installed(folder) and not weights.is_intact(folder):
+        return [Finding("embedder", "bad", f"{weights.NAME} in {folder} is damaged", "Run `recollect model install`.")]
+    try:
+        embedder, why = choose(settings)
+    except RecollectError as error:
+        return [Finding("embedder", "bad", str(error), error.hint)]
+    if embedder is None:
+        return [Finding("embedder", "note", f"none, so recall is by words alone: {why}")]
+    return [Finding("embedder", "ok", f"{embedder.name} ({embedder.dim})")]
+
+
+# -- mending -----------------------------------------------------------------------------------------------------------
+
+
+def _repair(place: Place, console: Output) -> list[Finding]:
+    """Make the index again; when the file itself is damaged, save what can be read of it."""
+    try:
+        with open_place(place) as memory:
+            try:
+                counts = memory.store.keeping.rebuild()
+            except RecollectError as error:
+                return _salvage_after(memory, place, console, error)
+            left = [name for name in memory.health(deep=True).checks if name not in ("wal", "sqlite")]
+            if left:
+                return _salvage_after(memory, place, console, StoreCorrupt(", ".join(left)))
+            return [Finding("repair", "ok", f"the index was made again: {sum(counts.values()):,} texts")]
+    except StoreCorrupt:
+        return _salvage(place, console)
+
+
+def _salvage_after(memory: Recollect, place: Place, console: Output, error: RecollectError) -> list[Finding]:
+    if not isinstance(error, StoreCorrupt):
+        raise error
+    memory.close()
+    return _salvage(place, console)
+
+
+def _salvage(place: Place, console: Output) -> list[Finding]:
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from recollect.clock import now
+    from recollect.store.sqlite.salvage import quarantine, salvage
+    from recollect.store.sqlite.store import SqliteStore
+
+    console.note("The database is damaged. Saving what can be read …")
+    with TemporaryDirectory(prefix=".fresh-", dir=place.database.parent) as folder:
+        fresh = SqliteStore(Path(folder))
+        try:
+            counts = salvage(place.database, fresh)
+            fresh.database.checkpoint()
+        finally:
+            fresh.close()
+        aside = quarantine(place.database, f"{now():%Y%m%dT%H%M%SZ}")
+        fresh.database.path.replace(place.database)
+    lost = counts.pop("lost")
+    found = [
+        Finding("repair", "ok", f"the damaged file is {aside}"),
+        Finding("saved", "ok", in_words(counts) or "nothing"),
+    ]
+    if lost:
+        found.append(
+            Finding(
+                "not saved",
+                "note",
+                f"{lost:,} rows did not verify",
+                "Import an export or restore a backup.",
+            )
+        )
+    return found

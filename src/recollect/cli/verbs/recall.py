@@ -1,0 +1,55 @@
+"""`recollect recall`: a question in, the right few things out, each explained; or nothing, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from recollect.cli.filters import add_recall_flags, recall_options
+from recollect.cli.opening import open_memory
+from recollect.cli.values import text_of, whole
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from recollect.cli.output import Output
+    from recollect.model import Recall
+
+
+def configure(parser: ArgumentParser) -> None:
+    add_recall_flags(parser)
+    parser.add_argument("-n", "--limit", type=whole, metavar="N", help="at most this many (default: recall_limit, 10)")
+    parser.add_argument("--explain", action="store_true", help="show the parts of every score")
+
+
+def run(args: Namespace, console: Output) -> int:
+    query, options = text_of(args.query), recall_options(args)
+    with open_memory(args) as memory:
+        if args.mode != "lexical":
+            from recollect.cli.vectors import catch_up
+
+            catch_up(memory, console)
+        found = memory.recall(query, limit=args.limit, **options)
+    if console.json:
+        console.document(found)
+    else:
+        show(found, console, explain=args.explain)
+    return 0
+
+
+def show(found: Recall, console: Output, *, explain: bool = False) -> None:
+    """The hits as text; none: that, and why."""
+    from recollect.cli.cards import hit_lines
+
+    if not found.hits:
+        reason = "abstained" if found.abstained else "nothing matches"
+        console.line(f"Nothing recalled ({reason}; searched {_searched(found)}).")
+    for place, hit in enumerate(found.hits):
+        if place:
+            console.line()
+        console.lines(list(hit_lines(hit, explain=explain)))
+    if found.note:
+        console.note(f"note: {found.note}")
+
+
+def _searched(found: Recall) -> str:
+    return "by words alone" if found.mode == "lexical" else "by words and meaning"

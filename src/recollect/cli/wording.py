@@ -1,0 +1,18 @@
+"""Counts in words: `2 sessions, 1 memory`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+_ONE = {"memories": "memory"}
+
+
+def in_words(counts: Mapping[str, int]) -> str:
+    """What there is of each, what there is none of left out; empty when there is nothing."""
+    return ", ".join(
+        f"{number:,} {name if number != 1 else _singular(name)}" for name, number in counts.items() if number
+    )
+
+
+def _singular(name: str) -> str:
+    return _ONE.get(name, name.removesuffix("s"))

@@ -1,0 +1,237 @@
+"""Isolation: three owners with two projects each, a canary word in everything; no call of any port shows a foreign one.
+
+The calls are found by introspection, so a method that joins a port is tried too: without a way to fill in its arguments
+the test fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, get_type_hints
+
+import pytest
+
+from recollect.errors import RecollectError
+from recollect.model import TIERS, Memory, Scope
+from recollect.store import port, portable
+from recollect.store.port import Filter, Store
+from tests.contract.samples import LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, minute, talk
+
+OWNERS = (Scope("acme", "ann"), Scope("acme", "bob"), Scope("other", "ann"))
+PROJECTS = ("apollo", "zeus")
+PORTS = ("sessions", "gists", "memories", "search", "vectors", "keeping")
+# These have no scope: they serve the store itself. What they return holds figures, or texts for the embedder alone.
+OF_THE_STORE = {
+    "vectors.model", "vectors.waiting", "vectors.put", "vectors.pending", "vectors.restart",
+    "keeping.upkeep", "keeping.rebuild", "keeping.health",
+}  # fmt: skip
+WALRUS = "walrus"  # everybody says this, so that every search finds something
+
+
+@dataclass(frozen=True)
+class Place:
+    """One owner in one project, and what is theirs."""
+
+    scope: Scope
+    canary: str
+    session: str
+    turn: str
+    memory: Memory
+
+
+def place(owner: int, project: str) -> tuple[Scope, str]:
+    return OWNERS[owner].within(project), f"canary{owner}{project}"
+
+
+def fill(store: Store) -> list[Place]:
+    places = []
+    for owner, project in product(range(3), PROJECTS):
+        scope, canary = place(owner, project)
+        session = f"chat:{canary}"
+        events = talk(session, f"{WALRUS} {canary} asked", f"assistant: {WALRUS} {canary} answered")
+        store.sessions.append(scope, events)
+        store.sessions.ensure(scope, session, at=T0, title=f"{canary} title", meta={"note": canary})
+        store.gists.put(scope, gist(session, f"{WALRUS} {canary} gist"))
+        kept = memory(
+            f"{WALRUS} {canary} memory",
+            project=project,
+            session=session,
+            why=f"{canary} why",
+            tags=(canary, "shared"),
+            meta={"note": canary},
+            anchors=(f"{canary}.py",),
+        )
+        store.memories.add(scope, kept)
+        kept = store.memories.update(scope, replace(kept, content=f"{kept.content} 2"), at=T0, note="edit")
+        places.append(Place(scope, canary, session, events[0].key, kept))
+    embed_waiting(store)
+    return places
+
+
+def methods() -> Iterator[tuple[str, Any]]:
+    hints = {name: get_type_hints(getattr(port.Store, name).fget)["return"] for name in PORTS}
+    for name, protocol in hints.items():
+        for method, function in inspect.getmembers(protocol, inspect.isfunction):
+            if not method.startswith("_"):
+                yield f"{name}.{method}", function
+
+
+SCOPED = sorted(name for name, function in methods() if "scope" in inspect.signature(function).parameters)
+
+
+def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]]) -> Iterator[dict[str, Any]]:
+    """Every way to call a method with the ids of `asked`: what an intruder who knows them all would try."""
+    function = dict(methods())[name]
+    filters = [
+        Filter(now=LATER),
+        Filter(now=LATER, archived=True, history=True),
+        Filter(now=LATER, project=asked.scope.project),
+        Filter(now=LATER, session=asked.session),
+        Filter(now=LATER, tags=(asked.canary, "shared")),
+        Filter(now=LATER, as_of=LATER),
+    ]
+    choices: dict[str, list[Any]] = {
+        "session": [asked.session],
+        "at": [T0],
+        "now": [T0],
+        "until": [minute(5)],
+        "title": [None],
+        "meta": [None],
+        "limit": [100],
+        "offset": [0],
+        "events": [[event(f"chat:new {asked.canary}", 99, "new", key="cd" * 16)]],
+        "last": [None],
+        "after": [-1],
+        "turn_id": [asked.turn],
+        "gist": [gist(asked.session, "taken over")],
+        "exclude_session": [None, "chat:nobody"],
+        "quiet_since": [LATER],
+        "memory": [replace(asked.memory, why="taken over")],
+        "versions": [()],
+        "memory_id": [asked.memory.id],
+        "where": filters,
+        "note": ["edit"],
+        "ids": [{asked.memory.id: 1}],
+        "tier": list(TIERS),
+        "terms": [[WALRUS, asked.canary]],
+        "query": [TINY.embed([f"{WALRUS} {asked.canary}"])[0]],
+        "docs": [[doc for tier in TIERS for doc in docs[tier]]],
+    }
+    names = [each for each in inspect.signature(function).parameters if each not in ("self", "scope")]
+    if missing := [each for each in names if each not in choices]:
+        pytest.fail(f"{name} has arguments this test does not know: {missing}")
+    for values in product(*(choices[each] for each in names)):
+        yield dict(zip(names, values, strict=True))
+
+
+def outcome(call: Callable[[], Any]) -> str:
+    try:
+        return repr(call())
+    except RecollectError as error:
+        return f"{type(error).__name__}: {error} {error.hint}"
+
+
+def call(store: Store, name: str, scope: Scope, values: dict[str, Any]) -> str:
+    """What a method answers, with the documents behind the numbers it gives."""
+    part, _, method = name.partition(".")
+    bound = inspect.signature(getattr(getattr(store, part), method)).bind(scope, **values)
+    answer = outcome(lambda: getattr(getattr(store, part), method)(*bound.args, **bound.kwargs))
+    if name in ("search.lexical", "search.semantic"):
+        found = getattr(store.search, method)(*bound.args)
+        answer += repr(store.search.documents(scope, values["tier"], [match.doc for match in found]))
+    return answer
+
+
+def every_doc(store: Store) -> dict[str, list[int]]:
+    found = {
+        tier: [m.doc for owner in OWNERS for m in by_words(store, owner, tier, WALRUS, Filter(now=LATER))]
+        for tier in TIERS
+    }
+    assert all(len(docs) == 6 for docs in found.values())
+    return found
+
+
+def rest(store: Store, places: list[Place], without: Scope) -> dict[str, list[Any]]:
+    """What everybody else has, to show that nothing of it was changed."""
+    return {one.canary: list(portable.export(store, one.scope, now=LATER)) for one in places if one.scope != without}
+
+
+def test_every_method_of_every_port_is_walked() -> None:
+    found = {name for name, _ in methods()}
+    assert found - set(SCOPED) == OF_THE_STORE
+    assert len(SCOPED) >= 26
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> None:
+    """Everyone asks with everyone else's ids: no foreign canary comes back, and nobody else's data changes."""
+    places = fill(store)
+    docs = every_doc(store)
+    for me in places:
+        others = [one for one in places if one is not me]
+        before = rest(store, places, me.scope)
+        for asked in others:
+            for values in arguments(store, name, asked, docs):
+                answer = call(store, name, me.scope, values)
+                given_back = repr(values)
+                for one in others:
+                    # An error may repeat the id it was asked for; it may not say more than it was told.
+                    shown = answer.replace(asked.session, "").replace(f"chat:new {asked.canary}", "")
+                    leaked = one.canary in shown and not (name == "memories.add" and one.canary in given_back)
+                    assert not leaked, f"{name} as {me.canary} asking for {asked.canary}: {answer}"
+        after = rest(store, places, me.scope)
+        assert after == before, f"{name} as {me.canary} changed what belongs to others"
+
+
+@pytest.mark.parametrize("name", SCOPED)
+def test_an_owner_nobody_knows_sees_nothing(store: Store, name: str) -> None:
+    places = fill(store)
+    docs = every_doc(store)
+    before = rest(store, places, Scope("x", "y"))
+    for stranger in (Scope("nobody", "here"), Scope("acme", "stranger", "apollo"), OWNERS[0].within("unused")):
+        for asked in places:
+            for values in arguments(store, name, asked, docs):
+                answer = call(store, name, stranger, values).replace(asked.session, "")
+                if name != "memories.add":
+                    assert "canary" not in answer.replace(f"chat:new {asked.canary}", "")
+    assert rest(store, places, Scope("x", "y")) == before
+
+
+def test_everyone_sees_their_own(store: Store) -> None:
+    """Else the tests above would show nothing: each reading call does answer with the canary of who asks."""
+    silent = set()
+    places = fill(store)
+    docs = every_doc(store)
+    for name in SCOPED:
+        if name.split(".")[1] in ("find", "get", "history", "turn", "versions", "recent", "lexical", "semantic"):
+            for me in places:
+                answers = [call(store, name, me.scope, values) for values in arguments(store, name, me, docs)]
+                if me.canary not in "".join(answers):
+                    silent.add((name, me.canary))
+    assert silent == set()
+
+
+def test_an_owner_without_a_project_sees_all_of_theirs_and_nothing_else(store: Store) -> None:
+    fill(store)
+    for number, owner in enumerate(OWNERS):
+        text = repr(list(portable.export(store, owner, now=LATER)))
+        for other, project in product(range(3), PROJECTS):
+            assert (f"canary{other}{project}" in text) == (other == number)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["ann\u0000", "ann' OR '1'='1", "%", "_nn", "ANN", "ann ", " ann", "аnn"],
+    ids=ascii,
+)
+def test_only_the_exact_name_is_the_owner(store: Store, name: str) -> None:
+    """The last one begins with a Cyrillic letter."""
+    fill(store)
+    try:
+        scope = Scope("acme", name)
+    except RecollectError:
+        return
+    assert len(list(portable.export(store, scope, now=LATER))) == 1

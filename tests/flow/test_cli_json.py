@@ -1,0 +1,63 @@
+"""With --json every verb prints exactly one JSON document, and nothing else, on stdout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recollect.cli.main import VERBS
+from tests.flow.conftest import Cli
+
+RUNS = {
+    "demo": (["demo"], {"sessions", "mode", "answers", "gist", "context", "seconds"}),
+    "whoami": (["whoami"], {"tenant", "user", "project", "rule", "directory", "data_dir"}),
+    "remember": (["remember", "another thing"], {"memory", "known"}),
+    "recall": (["recall", "thing"], {"query", "hits", "abstained", "mode", "note"}),
+    "context": (["context", "thing"], {"text", "tokens", "ids", "mode", "note"}),
+    "list": (["list"], {"memories", "limit", "offset"}),
+    "show": (["show", "ID"], {"memory", "versions", "superseded", "successors"}),
+    "sessions": (["sessions"], {"sessions", "limit", "offset"}),
+    "forget": (["forget", "ID", "--yes"], {"dry_run", "counts", "complete", "soft"}),
+    "undo": (["undo", "ID"], {"memory"}),
+    "export": (["export"], {"records"}),
+    "import": (["import", "-"], {"lines", "counts"}),
+    "backup": (["backup", "b.db"], {"file", "bytes"}),
+    "restore": (["restore", "b.db", "--data-dir", "fresh"], {"database", "counts"}),
+    "doctor": (["doctor", "--deep"], {"ok", "findings"}),
+    "config": (["config"], {"config_file", "settings", "embedder", "store_model"}),
+    "model": (["model"], {"embedder", "model", "dim", "folder", "installed", "intact", "store_model"}),
+    "reembed": (["reembed"], {"embedded", "pending", "model", "dim"}),
+    "maintain": (["maintain"], {"upkeep", "pending"}),
+}
+
+
+def test_every_verb_is_here() -> None:
+    assert RUNS.keys() == VERBS.keys()
+
+
+@pytest.mark.parametrize("verb", RUNS)
+def test_the_document_has_its_parts(cli: Cli, verb: str, minilm_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words, parts = RUNS[verb]
+    if verb in ("reembed", "demo", "recall"):
+        monkeypatch.setenv("RECOLLECT_MODEL_DIR", str(minilm_dir))
+    id_ = cli("remember", "--json", "one thing").json["memory"]["id"]
+    if verb == "undo":
+        cli("forget", id_, "--soft", "--yes")
+    if verb == "restore":
+        cli("backup", "b.db")
+    ran = cli(*(id_ if word == "ID" else word for word in words), "--json")
+    assert ran.code == 0, ran.out + ran.err
+    assert ran.json.keys() == parts
+
+
+def test_a_remembered_thing_is_found_by_its_meaning_at_once(
+    cli: Cli, minilm_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_DIR", str(minilm_dir))
+    cli("remember", "My daughter cannot eat peanuts")
+    cli("remember", "The build runs on Jenkins")
+    found = cli("recall", "food allergies of the child", "--json", "-n", "1").json
+    assert found["mode"] == "hybrid"
+    assert found["hits"][0]["content"] == "My daughter cannot eat peanuts"
+    assert found["hits"][0]["parts"]["semantic"] > 0

@@ -1,0 +1,127 @@
+"""Writes docs/reference/cli.md and docs/reference/settings.md from the code they describe.
+
+`--check` writes nothing and exits 1 when a file is out of date. What is written does not depend on the Python version:
+argparse is asked for its flags, not for its layout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import MISSING, fields
+from pathlib import Path
+
+from recollect import settings
+from recollect.cli.main import GROUPS, parser_of
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
+GENERATED = "<!-- Written by tools/write_reference.py; run `make docs` instead of editing. -->"
+_SETTING = re.compile(r"^    (\w+): [^#\n]*?  # (.+)$", re.MULTILINE)
+_ELSEWHERE = {
+    "data_dir": "`~/.local/share/recollect` (Linux), `~/Library/Application Support/recollect` (macOS), "
+    "`%LOCALAPPDATA%\\recollect` (Windows)",
+    "projects": "none",
+}
+
+
+def cli_reference() -> str:
+    """Every verb with its arguments and flags."""
+    lines = [GENERATED, "", "# Command line", ""]
+    lines += ["`recollect VERB …`. Exit codes: 0 done, 1 it failed, 2 wrong usage or input, 130 interrupted.", ""]
+    common = _flags(_common())
+    for heading, verbs in GROUPS.items():
+        lines += [f"## {heading}", ""]
+        for verb in verbs:
+            lines += [*_verb(verb, common), ""]
+    lines += ["## Flags of every verb", "", *_table(_common()), ""]
+    return "\n".join(lines)
+
+
+def settings_reference() -> str:
+    """Every setting: name, variable, default, what it means."""
+    comments = setting_comments()
+    lines = [GENERATED, "", "# Settings", ""]
+    lines += ["Defaults, then `config.toml`, then `RECOLLECT_*` variables, then arguments: the later one wins.", ""]
+    lines += [
+        "`recollect config` shows the values in force and where each came from; `recollect config set NAME VALUE`"
+    ]
+    lines += ["writes one. The file is `~/.config/recollect/config.toml` unless `RECOLLECT_CONFIG` names another.", ""]
+    lines += ["| setting | variable | default | meaning |", "|---|---|---|---|"]
+    for item in fields(settings.Settings):
+        variable = settings.PREFIX + item.name.upper()
+        lines.append(f"| `{item.name}` | `{variable}` | {_default(item.name)} | {comments[item.name]} |")
+    return "\n".join([*lines, ""])
+
+
+def setting_comments() -> dict[str, str]:
+    """The comment after each setting in settings.py: its documentation."""
+    source = Path(settings.__file__).read_text(encoding="utf-8")
+    body = source.split("class Settings:", 1)[1].split("\n\n\n", 1)[0]
+    return {name: comment.replace("|", "\\|") for name, comment in _SETTING.findall(body)}
+
+
+def _default(name: str) -> str:
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
+    default = next(item.default for item in fields(settings.Settings) if item.name == name)
+    if default is MISSING or default is None or default == "":
+        return "none"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`"
+
+
+def _common() -> list[argparse.Action]:
+    """The flags of `whoami`, which has none of its own."""
+    return [action for action in parser_of("whoami")._actions if action.option_strings and action.dest != "help"]
+
+
+def _verb(verb: str, common: set[str]) -> list[str]:
+    parser = parser_of(verb)
+    own = [action for action in parser._actions if action.dest != "help" and not _flags([action]) & common]
+    usage = " ".join(["recollect", verb, *(_positional(action) for action in own if not action.option_strings)])
+    if any(action.option_strings for action in own):
+        usage += " [flags]"
+    table = [] if not own else ["", *_table(own)]
+    return [f"### {verb}", "", parser.description or "", "", "```", usage, "```", *table]
+
+
+def _flags(actions: list[argparse.Action]) -> set[str]:
+    return {flag for action in actions for flag in action.option_strings}
+
+
+def _positional(action: argparse.Action) -> str:
+    name = str(action.metavar or "|".join(map(str, action.choices or [action.dest.upper()])))
+    return {"+": f"{name}…", "?": f"[{name}]"}.get(str(action.nargs), name)
+
+
+def _table(actions: list[argparse.Action]) -> list[str]:
+    return ["| argument | meaning |", "|---|---|", *(f"| `{_named(one)}` | {_meaning(one)} |" for one in actions)]
+
+
+def _named(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return _positional(action).replace("|", "\\|")
+    value = action.metavar or "\\|".join(map(str, action.choices or ()))
+    return ", ".join(action.option_strings) + (f" {value}" if value and action.nargs != 0 else "")
+
+
+def _meaning(action: argparse.Action) -> str:
+    return (action.help or "").replace("|", "\\|")
+
+
+def main() -> int:
+    """Write both files, or check them."""
+    stale = []
+    for name, text in (("cli.md", cli_reference()), ("settings.md", settings_reference())):
+        file = DOCS / name
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if "--check" not in sys.argv[1:]:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+    sys.stdout.write(f"out of date: {', '.join(stale)}\n" if stale else "up to date\n")
+    return 1 if stale and "--check" in sys.argv[1:] else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
