@@ -22,8 +22,8 @@ from recollect.store.searchtext import query_terms
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
 
-CANDIDATES = 300  # of each leg and tier
-POOL = 5  # times the limit: how many of the best variety is chosen from
+CANDIDATES = 100  # of each leg and tier, at least
+POOL = 2  # times the limit: how many of the best variety is chosen from
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,9 @@ def _search(
     store: Store, scope: Scope, tier: Tier, terms: Sequence[str], question: Question, vector: Matrix | None
 ) -> list[Scored]:
     """Every document either leg found, with its similarity, best first."""
-    lexical = store.search.lexical(scope, tier, terms, question.where, CANDIDATES)
-    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, question.where, CANDIDATES)
+    wanted = max(CANDIDATES, question.limit * POOL)
+    lexical = store.search.lexical(scope, tier, terms, question.where, wanted)
+    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, question.where, wanted)
     if not lexical and not semantic:
         return []
     weights = store.search.weigh(scope, tier, terms)
@@ -97,7 +98,7 @@ def _beside(
     vector: Matrix | None,
 ) -> dict[int, float]:
     """What their neighbours add to the best turns."""
-    best = sorted(own, key=lambda doc: (-own[doc], doc))[: question.limit * POOL + 50]
+    best = sorted(own, key=lambda doc: (-own[doc], doc))[: question.limit * POOL + 20]
     surroundings = store.search.around(scope, best)
     unknown = {doc for one in surroundings for doc in (one.before, one.after) if doc is not None and doc not in own}
     cosines = {} if vector is None else store.search.cosines(scope, "turn", vector, sorted(unknown))

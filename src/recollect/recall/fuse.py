@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from recollect.store.port import Match, Surroundings, TermWeights
 
@@ -24,8 +25,7 @@ class Blend:
     named: float = 0.3  # for a memory one of whose tags the question says
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """One document. `own` is its similarity by itself, `similarity` with what stands around it; both about 0 to 1."""
 
     doc: int

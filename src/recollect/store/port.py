@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from recollect.model import Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
 
@@ -55,9 +55,8 @@ class Document:
     memory: Memory | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """How well one document matches, by one leg of the search."""
+class Match(NamedTuple):
+    """How well one document matches, by one leg of the search. A tuple, because hundreds are made for a question."""
 
     doc: int
     score: float
@@ -66,8 +65,7 @@ class Match:
     at: str  # when, in the stored form of a time
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """The turns before and after a turn, and how long the turn itself is."""
 
     doc: int

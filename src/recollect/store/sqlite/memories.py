@@ -179,18 +179,22 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
         project=at["project_name"],
         origin=at["origin"],
         why=at["why"],
-        tags=tuple(json.loads(at["tags"])),
+        tags=tuple(_list(at["tags"])),
         importance=at["importance"],
         confidence=at["confidence"],
         session=at["session"],
-        evidence=tuple(Evidence(**span) for span in json.loads(at["evidence"])),
-        anchors=tuple(json.loads(at["anchors"])),
-        meta=json.loads(at["meta"]),
+        evidence=tuple(Evidence(**span) for span in _list(at["evidence"])),
+        anchors=tuple(_list(at["anchors"])),
+        meta={} if at["meta"] == "{}" else json.loads(at["meta"]),
         version=at["version"],
         access_count=at["access_count"],
         superseded_by=at["superseded_by"],
         **{name: at[name] and from_iso(at[name]) for name in _TIMES},
     )
+
+
+def _list(text: str) -> list[Any]:
+    return [] if text == "[]" else list(json.loads(text))
 
 
 def _params(memory: Memory) -> dict[str, object]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.store import datadir
-from recollect.store.sqlite import backup as copies
 from recollect.store.sqlite import index
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.gists import SqliteGists
@@ -36,7 +35,9 @@ class SqliteStore:
 
     def backup(self, target: Path) -> int:
         """Write a verified copy to `target`; returns its size in bytes."""
-        return copies.backup(self.database, target)
+        from recollect.store.sqlite.backup import backup
+
+        return backup(self.database, target)
 
     def close(self) -> None:
         self.database.close()

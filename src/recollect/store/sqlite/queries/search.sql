@@ -1,5 +1,6 @@
 -- The two legs of recall, and the rows behind what they find. Column weights of bm25 stand here and nowhere else:
--- `scope` counts nothing; what the agent said counts less than what the user said.
+-- `scope` counts nothing; what the agent said counts less than what the user said. `+owner` where documents are given by
+-- number: without the plus SQLite would walk through all of the owner's rows to find them.
 
 -- name: lexical_memory
 SELECT f.rowid, -f.rank, 0, 0, m.occurred_at FROM memory_fts f JOIN memories m ON m.row = f.rowid
@@ -51,7 +52,7 @@ ORDER BY f.rank LIMIT :limit;
 -- name: allowed_memory
 SELECT m.row, 0, 0, m.occurred_at FROM memories m
 WHERE m.row IN (SELECT value FROM json_each(:docs))
-  AND m.owner = :owner
+  AND +m.owner = :owner
   AND m.deleted_at IS NULL
   AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
   AND (:project IS NULL OR m.project = :project)
@@ -71,7 +72,7 @@ WHERE m.row IN (SELECT value FROM json_each(:docs))
 -- name: allowed_gist
 SELECT g.row, g.session, 0, g.occurred_at FROM gists g
 WHERE g.row IN (SELECT value FROM json_each(:docs))
-  AND g.owner = :owner
+  AND +g.owner = :owner
   AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
   AND (:project IS NULL OR g.project = :project)
   AND (:session_row IS NULL OR g.session = :session_row)
@@ -83,7 +84,7 @@ WHERE g.row IN (SELECT value FROM json_each(:docs))
 -- name: allowed_turn
 SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
 WHERE t.row IN (SELECT value FROM json_each(:docs))
-  AND t.owner = :owner
+  AND +t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
   AND (:project IS NULL OR t.project = :project)
   AND (:session_row IS NULL OR t.session = :session_row)
@@ -96,8 +97,11 @@ WHERE t.row IN (SELECT value FROM json_each(:docs))
 SELECT t.row, t.chars,
        (SELECT b.row FROM turns b WHERE b.session = t.session AND b.ordinal = t.ordinal - 1),
        (SELECT a.row FROM turns a WHERE a.session = t.session AND a.ordinal = t.ordinal + 1)
-FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND t.owner = :owner
+FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND +t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
+
+-- name: is_shared
+SELECT max(row) > 1 FROM owners;
 
 -- name: count_memory
 SELECT count(*) FROM memory_fts WHERE memory_fts MATCH :match;
@@ -108,43 +112,44 @@ SELECT count(*) FROM gist_fts WHERE gist_fts MATCH :match;
 -- name: count_turn
 SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
 
+-- The highest row number stands for how many there are: counting the rows of an index reads all of them.
 -- name: size_memory
-SELECT count(*) FROM memory_fts;
+SELECT ifnull(max(row), 0) FROM memories;
 
 -- name: size_gist
-SELECT count(*) FROM gist_fts;
+SELECT ifnull(max(row), 0) FROM gists;
 
 -- name: size_turn
-SELECT count(*) FROM turn_fts;
+SELECT ifnull(max(row), 0) FROM turns;
 
 -- name: documents_memory
-SELECT * FROM memory_rows WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+SELECT * FROM memory_rows WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: documents_gist
 SELECT row, session_id, project_name, content, occurred_at FROM gist_rows
-WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: documents_turn
 SELECT row, key, session_id, project_name, occurred_at, ordinal FROM turn_rows
-WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: turn_events
 SELECT turn, role, text, text_hash FROM events
-WHERE owner = :owner AND turn IN (SELECT value FROM json_each(:docs)) ORDER BY turn, position;
+WHERE +owner = :owner AND turn IN (SELECT value FROM json_each(:docs)) ORDER BY turn, position;
 
 -- name: visible_memory
-SELECT row FROM memories WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+SELECT row FROM memories WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: visible_gist
-SELECT row FROM gists WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+SELECT row FROM gists WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: visible_turn
-SELECT row FROM turns WHERE owner = :owner AND row IN (SELECT value FROM json_each(:docs))
+SELECT row FROM turns WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: session_row
