@@ -24,6 +24,7 @@ def add(connection: apsw.Connection, tier: Tier, doc: int) -> None:
     """Make a row searchable now, and queue it for its vector."""
     entry, owner = _entry(connection, tier, doc)
     connection.execute(_Q[f"add_{tier}"], entry)
+    connection.execute(_Q["count"], {"tier": tier, "by": 1})
     if tier == "turn":
         connection.execute(
             _Q["measure_turn"], {"doc": doc, "chars": len(str(entry["user"])) + len(str(entry["agent"]))}
@@ -35,6 +36,7 @@ def drop(connection: apsw.Connection, tier: Tier, doc: int, *, vectors: bool) ->
     """Take a row out of the index; with `vectors`, its vectors too (else the new ones will replace them)."""
     entry, owner = _entry(connection, tier, doc)
     connection.execute(_Q[f"drop_{tier}"], entry)
+    connection.execute(_Q["count"], {"tier": tier, "by": -1})
     if vectors:
         connection.execute(_Q["unwait"], {"tier": tier, "doc": doc})
         connection.execute(_Q["drop_vectors"], {"tier": tier, "doc": doc})
@@ -49,6 +51,7 @@ def rebuild(connection: apsw.Connection) -> dict[str, int]:
         docs = [row[0] for row in connection.execute(_Q[_ALL[tier]])]
         for doc in docs:
             connection.execute(_Q[f"add_{tier}"], _entry(connection, tier, doc)[0])
+        connection.execute(_Q["counted"], {"tier": tier, "rows": len(docs)})
         counts[tier] = len(docs)
     connection.execute(_Q["set_version"], {"version": INDEX_VERSION})
     return counts

@@ -63,7 +63,7 @@ class SqliteSearch:
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies, as FTS5 counts them (over the whole file) and smoothed."""
         with self._db.read() as connection:
-            size = scoping.one(connection, _Q[f"size_{tier}"], {}) or 0
+            size = scoping.one(connection, _Q["size"], {"tier": tier}) or 0
             words = self._distinct(connection, terms)
             holding = [self._holding(connection, tier, term, size) for term in words]
         smooth = [math.log1p((size - n + 0.5) / (n + 0.5)) for n in holding]
@@ -145,7 +145,7 @@ class SqliteSearch:
 
     def _telling(self, connection: apsw.Connection, tier: Tier, words: list[str]) -> list[str]:
         """Without words that a fifth of all texts hold, if two others are left: they cost most and say least."""
-        size = scoping.one(connection, _Q[f"size_{tier}"], {}) or 0
+        size = scoping.one(connection, _Q["size"], {"tier": tier}) or 0
         if size < _FEW:
             return words
         rare = [word for word in words if self._holding(connection, tier, word, size) <= size // 5]

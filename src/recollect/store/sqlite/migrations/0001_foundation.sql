@@ -169,6 +169,12 @@ INSERT INTO memory_fts (memory_fts, rank) VALUES ('secure-delete', 1);
 INSERT INTO gist_fts   (gist_fts, rank)   VALUES ('secure-delete', 1);
 INSERT INTO turn_fts   (turn_fts, rank)   VALUES ('secure-delete', 1);
 
+CREATE TABLE indexed (                -- how many entries each index has: FTS5 could only tell by reading them all
+  tier TEXT PRIMARY KEY,
+  rows INTEGER NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+INSERT INTO indexed (tier) VALUES ('memory'), ('gist'), ('turn');
+
 -- Housekeeping.
 
 CREATE TABLE tombstones (             -- forgotten for good: an import or a replay must not bring it back

@@ -30,6 +30,12 @@ SELECT row AS doc, owner, project FROM turns WHERE row = :doc;
 -- name: turn_events
 SELECT role, text FROM events WHERE turn = :doc ORDER BY position;
 
+-- name: count
+UPDATE indexed SET rows = rows + :by WHERE tier = :tier;
+
+-- name: counted
+UPDATE indexed SET rows = :rows WHERE tier = :tier;
+
 -- name: measure_turn
 UPDATE turns SET chars = :chars WHERE row = :doc;
 

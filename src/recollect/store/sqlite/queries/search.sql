@@ -112,15 +112,8 @@ SELECT count(*) FROM gist_fts WHERE gist_fts MATCH :match;
 -- name: count_turn
 SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
 
--- The highest row number stands for how many there are: counting the rows of an index reads all of them.
--- name: size_memory
-SELECT ifnull(max(row), 0) FROM memories;
-
--- name: size_gist
-SELECT ifnull(max(row), 0) FROM gists;
-
--- name: size_turn
-SELECT ifnull(max(row), 0) FROM turns;
+-- name: size
+SELECT rows FROM indexed WHERE tier = :tier;
 
 -- name: documents_memory
 SELECT * FROM memory_rows WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
