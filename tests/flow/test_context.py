@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.errors import InvalidInput
+from recollect.inject.excerpt import excerpt
 from recollect.inject.quote import FOOTER, HEADER, quote
 from recollect.recall.budget import pack
 from recollect.text import estimate_tokens
@@ -127,3 +128,21 @@ def test_messages_do_not_repeat_what_the_window_shows(memory: Recollect) -> None
 def test_messages_without_any_memory_leave_no_headings(memory: Recollect) -> None:
     assert memory.messages("", "new", "hello") == [{"role": "user", "content": "hello"}]
     assert memory.messages("You are Lyra.", "new", "hello")[0] == {"role": "system", "content": "You are Lyra."}
+
+
+def test_of_a_long_turn_the_context_shows_what_answers(memory: Recollect) -> None:
+    filler = "This sentence is about something else entirely, line {}. "
+    said = "".join(map(filler.format, range(40))) + "The staging database listens on port 5433. " + filler.format(99)
+    memory.record("s", "user", said)
+    memory.record("s", "assistant", "".join(map(filler.format, range(100, 160))) + "Port 5433 noted for staging.")
+    context = memory.context("which port does the staging database use", 400)
+    assert "The staging database listens on port 5433." in context.text
+    assert "Port 5433 noted for staging." in context.text
+    assert "…" in context.text
+    assert memory.recall("which port does the staging database use").hits[0].content.startswith("user: This sentence")
+
+
+@given(st.text(max_size=3_000), st.text(max_size=60), st.integers(20, 400))
+def test_an_excerpt_is_short_and_a_short_text_is_untouched(text: str, question: str, limit: int) -> None:
+    short = excerpt(text, question, limit)
+    assert short == text if len(text) <= limit else len(short) <= 3 * limit + 40

@@ -15,7 +15,7 @@ def render(recall: Recall, max_tokens: int, count: CountTokens) -> Context:
     if not recall.hits:
         return Context("", 0, (), recall.mode, recall.note or "nothing was recalled")
     frame = count(f"{HEADER}\n{NOTICE}\n") + count(f"{FOOTER}\n")
-    entries = pack((entry(hit) + "\n" for hit in recall.hits), max_tokens - frame, count)
+    entries = pack((entry(hit, recall.query) + "\n" for hit in recall.hits), max_tokens - frame, count)
     if not entries:
         return Context("", 0, (), recall.mode, f"the first hit alone does not fit into {max_tokens} tokens")
     text = f"{HEADER}\n{NOTICE}\n{''.join(entries)}{FOOTER}\n"

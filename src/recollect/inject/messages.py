@@ -26,7 +26,7 @@ def build(
     if gists:
         system.append("Earlier conversations, in short:\n" + "\n".join(map(_gist, gists)))
     if fresh:
-        system.append("Details from earlier conversations:\n" + "\n".join(map(entry, fresh)))
+        system.append("Details from earlier conversations:\n" + "\n".join(entry(hit, message) for hit in fresh))
     head = [{"role": "system", "content": "\n\n".join(system)}] if system else []
     talk = [{"role": event.role, "content": event.text} for event in recent if event.role in ("user", "assistant")]
     return [*head, *talk, {"role": "user", "content": message}]

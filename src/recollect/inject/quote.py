@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from recollect.inject.excerpt import excerpt
 from recollect.model import Hit
 from recollect.text import one_line, present
 
@@ -25,7 +26,7 @@ def source(hit: Hit) -> str:
     return f"[{', '.join(parts)}]"
 
 
-def entry(hit: Hit) -> str:
-    """One hit with its source and, where known, its why."""
+def entry(hit: Hit, question: str) -> str:
+    """One hit with its source and, where known, its why; of a long text, what answers the question."""
     why = f"\n> why: {one_line(hit.why)}" if hit.why else ""
-    return f"{source(hit)}\n{quote(hit.content)}{why}"
+    return f"{source(hit)}\n{quote(excerpt(hit.content, question))}{why}"

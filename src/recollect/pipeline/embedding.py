@@ -10,7 +10,7 @@ from pathlib import Path
 from recollect.models.port import Embedder, check_vectors
 from recollect.store.port import Store
 
-BATCH = 64
+BATCH = 256
 Progress = Callable[[int], None]
 
 
