@@ -57,7 +57,7 @@ def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None
         ranked += _rank(store, scope, tier, scored, question)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
-    chosen = _vary(store, scope, good[: question.limit * POOL], question)
+    chosen = _vary(store, scope, good[: question.limit * POOL], question, by_meaning=vector is not None)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
     abstained = bool(question.abstain and not hits)
     said = [silence.NOTE] if abstained else []
@@ -133,11 +133,13 @@ def _close_enough(store: Store, scope: Scope, ranked: list[_Candidate], *, hybri
     return [one for one in ranked if one.named or one.scored.own >= floors[one.document.tier]]
 
 
-def _vary(store: Store, scope: Scope, pool: list[_Candidate], question: Question) -> list[_Candidate]:
+def _vary(
+    store: Store, scope: Scope, pool: list[_Candidate], question: Question, *, by_meaning: bool
+) -> list[_Candidate]:
     if question.profile.mmr >= 1.0 or len(pool) <= question.limit:
         return pool[: question.limit]
     vectors: dict[int, Matrix] = {}
-    for tier in question.tiers:
+    for tier in question.tiers if by_meaning else ():
         places = {one.document.doc: i for i, one in enumerate(pool) if one.document.tier == tier}
         vectors |= {places[doc]: rows for doc, rows in store.search.vectors(scope, tier, list(places)).items()}
     scores = [one.parts.final for one in pool]

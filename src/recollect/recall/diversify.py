@@ -6,7 +6,7 @@ Likeness is the cosine of the vectors where both have one, else the share of wor
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def pick(
     left = list(range(len(scores)))
     if trade >= 1.0 or len(left) <= limit:
         return left[:limit]
-    words = [frozenset(_WORD.findall(text[:_READ_CHARS].casefold())) for text in texts]
+    likeness = _likeness_of(texts, vectors)
     nearest = [0.0] * len(scores)
     picked: list[int] = []
     while left and len(picked) < limit:
@@ -31,12 +31,30 @@ def pick(
         picked.append(chosen)
         left.remove(chosen)
         for i in left:
-            nearest[i] = max(nearest[i], _likeness(i, chosen, words, vectors))
+            nearest[i] = max(nearest[i], likeness(i, chosen))
     return picked
 
 
-def _likeness(i: int, j: int, words: Sequence[frozenset[str]], vectors: Mapping[int, Matrix]) -> float:
-    if i in vectors and j in vectors:
-        return float((vectors[i] @ vectors[j].T).max())
-    union = len(words[i] | words[j])
-    return len(words[i] & words[j]) / union if union else 1.0
+def _likeness_of(texts: Sequence[str], vectors: Mapping[int, Matrix]) -> Callable[[int, int], float]:
+    """How alike two of the texts are, from 0 to 1."""
+    words = [frozenset(_WORD.findall(text[:_READ_CHARS].casefold())) for text in texts]
+    cosines = _all_cosines(vectors) if vectors else {}
+
+    def likeness(i: int, j: int) -> float:
+        if (i, j) in cosines:
+            return cosines[i, j]
+        union = len(words[i] | words[j])
+        return len(words[i] & words[j]) / union if union else 1.0
+
+    return likeness
+
+
+def _all_cosines(vectors: Mapping[int, Matrix]) -> dict[tuple[int, int], float]:
+    """The best cosine between any two documents, from one product of all their vectors."""
+    import numpy as np
+
+    docs = list(vectors)
+    rows = np.concatenate([vectors[doc] for doc in docs])
+    starts = np.cumsum([0, *(len(vectors[doc]) for doc in docs[:-1])])
+    best = np.maximum.reduceat(np.maximum.reduceat(rows @ rows.T, starts, axis=0), starts, axis=1).tolist()
+    return {(i, j): best[a][b] for a, i in enumerate(docs) for b, j in enumerate(docs)}
