@@ -72,7 +72,7 @@ def _pairs(match: re.Match[str]) -> str:
 
 MIN_PIECE, MAX_PIECE, MAX_PIECES = 40, 300, 12  # characters of a sentence that is embedded, and how many of them
 ANSWER_CHARS = 600  # of an answer, what is embedded
-WEAKER_SHARE = 0.3  # of a turn's cosine, what its less similar side (question or answer) counts
+WEAKER_SHARE = 0.1  # of a turn's cosine, what its less similar side (question or answer) counts
 _SPEAKER = re.compile(r"([A-Z][\w'-]{0,30}(?: [A-Z][\w'-]{0,30}){0,2}): ")
 _NOT_SPEAKERS = frozenset(
     "Note Error Warning Question Answer Update Edit Example Todo Context Task Goal Summary".split()

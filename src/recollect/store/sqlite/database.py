@@ -83,12 +83,23 @@ def translated(path: Path) -> Iterator[None]:
         ) from None
     except UnicodeEncodeError:
         raise InvalidInput("the text holds a character that cannot be stored") from None
-    except (ValueError, TypeError, AttributeError, KeyError) as error:
-        # What was read is not what was written: not UTF-8, not a time, not JSON, another type. Our own code raises none
-        # of these from inside a connection.
+    except ValueError as error:  # what was read is not what was written: not UTF-8, not a time, not JSON
         raise StoreCorrupt(f"the database {path} holds a damaged value ({error})", hint=_REPAIR) from error
     except apsw.Error as error:
         raise StoreError(f"the database {path} refused that ({error})") from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Like `translated`, where a value of another type than was written is damage too.
+
+    Only while reading: code that writes raises such errors when it is wrong itself, and that must show.
+    """
+    with translated(path):
+        try:
+            yield
+        except (TypeError, AttributeError) as error:
+            raise StoreCorrupt(f"the database {path} holds a damaged value ({error})", hint=_REPAIR) from error
 
 
 class Database:
@@ -178,7 +189,7 @@ class Database:
     def read(self) -> Iterator[apsw.Connection]:
         """A connection for reading; statements see the newest commit each."""
         self._usable()
-        with translated(self.path):
+        with reading(self.path):
             try:
                 connection = self._idle.pop()
             except IndexError:
@@ -219,7 +230,7 @@ class Database:
     def fresh(self) -> Iterator[apsw.Connection]:
         """A new connection for one use: integrity_check sees FTS5 as its connection last cached it."""
         self._usable()
-        with translated(self.path):
+        with reading(self.path):
             connection = self._connect()
             try:
                 yield connection

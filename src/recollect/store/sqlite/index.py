@@ -7,6 +7,7 @@ call `drop` before the rows change and `add` after. All of it can be made again 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import apsw
@@ -17,6 +18,7 @@ from recollect.store.sql import load_queries
 from recollect.store.sqlite import scoping
 
 _Q = load_queries(Path(__file__).parent / "queries" / "index.sql")
+_TOKENIZER = ["unicode61", "remove_diacritics", "2", "categories", "L* M* N* Co"]
 TOOL_CHARS = 2_000  # of a tool's output, what is searched with its turn
 
 
@@ -24,11 +26,7 @@ def add(connection: apsw.Connection, tier: Tier, doc: int) -> None:
     """Make a row searchable now, and queue it for its vector."""
     entry, owner = _entry(connection, tier, doc)
     connection.execute(_Q[f"add_{tier}"], entry)
-    connection.execute(_Q["count"], {"tier": tier, "by": 1})
-    if tier == "turn":
-        connection.execute(
-            _Q["measure_turn"], {"doc": doc, "chars": len(str(entry["user"])) + len(str(entry["agent"]))}
-        )
+    connection.execute(_Q["count"], {"tier": tier, "owner": owner, "by": 1})
     connection.execute(_Q["wait"], {"tier": tier, "doc": doc, "owner": owner})
 
 
@@ -36,7 +34,7 @@ def drop(connection: apsw.Connection, tier: Tier, doc: int, *, vectors: bool) ->
     """Take a row out of the index; with `vectors`, its vectors too (else the new ones will replace them)."""
     entry, owner = _entry(connection, tier, doc)
     connection.execute(_Q[f"drop_{tier}"], entry)
-    connection.execute(_Q["count"], {"tier": tier, "by": -1})
+    connection.execute(_Q["count"], {"tier": tier, "owner": owner, "by": -1})
     if vectors:
         connection.execute(_Q["unwait"], {"tier": tier, "doc": doc})
         connection.execute(_Q["drop_vectors"], {"tier": tier, "doc": doc})
@@ -46,12 +44,14 @@ def drop(connection: apsw.Connection, tier: Tier, doc: int, *, vectors: bool) ->
 def rebuild(connection: apsw.Connection) -> dict[str, int]:
     """Every entry made again from the rows, in the caller's transaction."""
     counts: dict[str, int] = {}
+    connection.execute(_Q["forget_counts"])
     for tier in TIERS:
         connection.execute(_Q[f"clear_{tier}"])
         docs = [row[0] for row in connection.execute(_Q[_ALL[tier]])]
         for doc in docs:
-            connection.execute(_Q[f"add_{tier}"], _entry(connection, tier, doc)[0])
-        connection.execute(_Q["counted"], {"tier": tier, "rows": len(docs)})
+            entry, owner = _entry(connection, tier, doc)
+            connection.execute(_Q[f"add_{tier}"], entry)
+            connection.execute(_Q["count"], {"tier": tier, "owner": owner, "by": 1})
         counts[tier] = len(docs)
     connection.execute(_Q["set_version"], {"version": INDEX_VERSION})
     return counts
@@ -73,15 +73,29 @@ def turn_texts(rows: list[tuple[str, str]]) -> tuple[str, str]:
 _ALL = {"memory": "all_memories", "gist": "all_gists", "turn": "all_turns"}
 
 
+def stems(connection: apsw.Connection, text: str) -> list[str]:
+    """The words of a text as FTS5 folds and stems them."""
+    tokenizer = connection.fts5_tokenizer("porter", _TOKENIZER)
+    found = tokenizer(text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False)
+    return [str(token) for token in found]
+
+
+def owned(owner: int, words: Iterable[str]) -> str:
+    """Words as they stand in the index: each behind the number of its owner."""
+    return " ".join([f"{owner}x{word}" for word in words])
+
+
 def _entry(connection: apsw.Connection, tier: Tier, doc: int) -> tuple[dict[str, object], int]:
+    """What goes into the index for a row, and whose it is."""
     row = scoping.row(connection, _Q[tier], {"doc": doc})
-    owner, project = row[1], row[2]
-    entry: dict[str, object] = {"doc": doc, "scope": f"o{owner} o{owner}p{project or 0}"}
+    owner = row[0]
+
+    def words(text: str) -> str:
+        return owned(owner, stems(connection, index_text(text)))
+
     if tier == "turn":
-        events = list(connection.execute(_Q["turn_events"], {"doc": doc}))
-        entry["user"], entry["agent"] = map(index_text, turn_texts(events))
-    else:
-        entry["content"] = index_text(row[3])
-    if tier == "memory":
-        entry["extra"] = index_text(" ".join([row[4] or "", *json.loads(row[5])]))
-    return entry, owner
+        user, agent = turn_texts(list(connection.execute(_Q["turn_events"], {"doc": doc})))
+        return {"doc": doc, "user": words(user), "agent": words(agent)}, owner
+    if tier == "gist":
+        return {"doc": doc, "content": words(row[1])}, owner
+    return {"doc": doc, "content": words(row[1]), "extra": words(" ".join([row[2] or "", *json.loads(row[3])]))}, owner

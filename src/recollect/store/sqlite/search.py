@@ -1,4 +1,4 @@
-"""Search in SQLite: bm25 over FTS5 with the scope inside the question, exact cosine over the scope's own vectors.
+"""Search in SQLite: bm25 over the owner's own words in FTS5, exact cosine over the owner's own vectors.
 
 Both legs apply the filter before they count to their limit: a narrow filter still gets the best that it lets through.
 """
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 _Q = load_queries(Path(__file__).parent / "queries" / "search.sql")
 MATRIX_CACHE_BYTES = 512 * 1024 * 1024
-_TOKENIZER = ["unicode61", "remove_diacritics", "2", "categories", "L* M* N* Co"]
 _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 10_000  # terms whose stem and frequency are kept in mind
 _FIRST_LOOK = 100  # how many of the nearest vectors are held against the filter at first
@@ -45,7 +44,7 @@ class SqliteSearch:
         self._db = database
         self._matrices: OrderedDict[tuple[int, int, str], VectorMatrix] = OrderedDict()
         self._frequencies: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
-        self._stems: dict[str, tuple[object, ...]] = {}
+        self._stems: dict[str, tuple[str, ...]] = {}
         self._lock = threading.Lock()
 
     def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
@@ -54,21 +53,25 @@ class SqliteSearch:
             rows = scoping.find(connection, scope)
             if rows is None or not terms:
                 return []
-            words = self._telling(connection, tier, self._distinct(connection, terms))
-            shared = bool(scoping.one(connection, _Q["is_shared"], {}))
-            match = _match(rows, words, scoped=shared or not rows.any_project)
-            params = {**_filter(connection, rows, where), "match": match, "limit": limit}
+            words = self._telling(connection, rows.owner, tier, self._phrases(connection, rows.owner, terms))
+            if not words:
+                return []
+            params = {**_filter(connection, rows, where), "match": " OR ".join(words), "limit": limit}
             return [Match(*row) for row in connection.execute(_Q[f"lexical_{tier}"], params)]
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
-        """The terms' inverse document frequencies, as FTS5 counts them (over the whole file) and smoothed."""
+        """The terms' inverse document frequencies: as FTS5 counts them (among all owners' rows), and smoothed (own)."""
         with self._db.read() as connection:
-            size = scoping.one(connection, _Q["size"], {"tier": tier}) or 0
-            words = self._distinct(connection, terms)
-            holding = [self._holding(connection, tier, term, size) for term in words]
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return TermWeights(0.0, 0.0, 0.0)
+            size = self._size(connection, rows.owner, tier)
+            everyone = self._size(connection, 0, tier)
+            phrases = self._phrases(connection, rows.owner, terms)
+            holding = [self._holding(connection, tier, phrase, size) for phrase in phrases]
         smooth = [math.log1p((size - n + 0.5) / (n + 0.5)) for n in holding]
         return TermWeights(
-            scored=sum(max(1e-6, math.log((size - n + 0.5) / (n + 0.5))) for n in holding if n),
+            scored=sum(max(1e-6, math.log((everyone - n + 0.5) / (n + 0.5))) for n in holding if n),
             known=sum(weight for weight, n in zip(smooth, holding, strict=True) if n),
             asked=sum(smooth),
         )
@@ -127,29 +130,28 @@ class SqliteSearch:
             params = {**rows.params(), "docs": json.dumps(list(docs))}
             return [Surroundings(*row) for row in connection.execute(_Q["around"], params)]
 
-    def _distinct(self, connection: apsw.Connection, terms: Sequence[str]) -> list[str]:
-        """The terms without those whose stems are the same: 'paint painting' asks for one thing, once."""
-        unknown = [term for term in terms if term not in self._stems]
-        if unknown:
-            stem = connection.fts5_tokenizer("porter", _TOKENIZER)
-            if len(self._stems) > _REMEMBERED:
-                self._stems.clear()
-            for term in unknown:
-                self._stems[term] = tuple(
-                    stem(term.encode(), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False, include_colocated=False)
-                )
-        found: dict[tuple[object, ...], str] = {}
+    def _phrases(self, connection: apsw.Connection, owner: int, terms: Sequence[str]) -> list[str]:
+        """The terms as this owner's words in the index; of those with one stem ('paint painting') only one."""
+        if len(self._stems) > _REMEMBERED:
+            self._stems.clear()
+        found: dict[str, None] = {}
         for term in terms:
-            found.setdefault(self._stems[term], term)
-        return list(found.values())
+            if term not in self._stems:
+                self._stems[term] = tuple(index.stems(connection, term))
+            if self._stems[term]:
+                found[f'"{index.owned(owner, self._stems[term])}"'] = None
+        return list(found)
 
-    def _telling(self, connection: apsw.Connection, tier: Tier, words: list[str]) -> list[str]:
+    def _telling(self, connection: apsw.Connection, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
         """Without words that a fifth of all texts hold, if two others are left: they cost most and say least."""
-        size = scoping.one(connection, _Q["size"], {"tier": tier}) or 0
+        size = self._size(connection, owner, tier)
         if size < _FEW:
-            return words
-        rare = [word for word in words if self._holding(connection, tier, word, size) <= size // 5]
-        return rare if len(rare) >= 2 else words
+            return phrases
+        rare = [phrase for phrase in phrases if self._holding(connection, tier, phrase, size) <= size // 5]
+        return rare if len(rare) >= 2 else phrases
+
+    def _size(self, connection: apsw.Connection, owner: int, tier: Tier) -> int:
+        return scoping.one(connection, _Q["size"], {"tier": tier, "owner": owner}) or 0
 
     def population(self, scope: Scope, tier: Tier) -> int:
         """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
@@ -191,27 +193,16 @@ class SqliteSearch:
                 self._matrices.popitem(last=False)
         return matrix
 
-    def _holding(self, connection: apsw.Connection, tier: Tier, term: str, size: int) -> int:
-        """How many documents hold a term, remembered while the index has about the same size."""
-        known = self._frequencies.get((tier, term))
+    def _holding(self, connection: apsw.Connection, tier: Tier, phrase: str, size: int) -> int:
+        """How many documents hold a word, remembered while the owner has about as many."""
+        known = self._frequencies.get((tier, phrase))
         if known is not None and abs(known[0] - size) <= size // 20:
             return min(known[1], size)
-        holding = scoping.one(connection, _Q[f"count_{tier}"], {"match": f'- scope : "{term}"'}) or 0
-        self._frequencies[(tier, term)] = (size, holding)
+        holding = scoping.one(connection, _Q[f"count_{tier}"], {"match": phrase}) or 0
+        self._frequencies[(tier, phrase)] = (size, holding)
         while len(self._frequencies) > _REMEMBERED:
             self._frequencies.popitem(last=False)
         return holding
-
-
-def _match(rows: scoping.Rows, terms: Sequence[str], *, scoped: bool) -> str:
-    """The FTS5 question: these words, in this scope. Terms hold no quotes and no syntax (see `query_terms`).
-
-    In a file with one owner the scope says nothing and costs a third of the time; the query checks the owner anyway.
-    """
-    owner = f"o{rows.owner}"
-    scope = f'"{owner}"' if rows.project is None else f'("{owner}p{rows.project}" OR "{owner}p0")'
-    words = " OR ".join(f'"{term}"' for term in terms)
-    return f"scope : {scope} AND - scope : ({words})" if scoped else f"- scope : ({words})"
 
 
 def _filter(connection: apsw.Connection, rows: scoping.Rows, where: Filter) -> dict[str, object]:

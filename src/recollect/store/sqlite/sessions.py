@@ -194,6 +194,7 @@ def _append(connection: apsw.Connection, owner: int, session: _Appending, event:
             "meta": json.dumps(dict(event.meta)),
         },
     )
+    connection.execute(_Q["lengthen_turn"], {"turn": session.turn, "chars": len(event.text)})
     connection.execute(_Q["stretch_session"], {"session": session.row, "at": at, "until": at})
 
 

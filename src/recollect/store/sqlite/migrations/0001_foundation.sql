@@ -161,19 +161,22 @@ CREATE TABLE pending (                -- searchable texts that wait for their ve
   PRIMARY KEY (tier, doc)
 ) WITHOUT ROWID;
 
--- Contentless: the text is in the tables above and is not kept twice. `scope` holds o<owner> and o<owner>p<project>.
-CREATE VIRTUAL TABLE memory_fts USING fts5 (scope, content, extra, content = '', tokenize = 'porter unicode61 remove_diacritics 2 categories ''L* M* N* Co''');
-CREATE VIRTUAL TABLE gist_fts   USING fts5 (scope, content, content = '', tokenize = 'porter unicode61 remove_diacritics 2 categories ''L* M* N* Co''');
-CREATE VIRTUAL TABLE turn_fts   USING fts5 (scope, user, agent, content = '', tokenize = 'porter unicode61 remove_diacritics 2 categories ''L* M* N* Co''');
+-- Contentless: the text is in the tables above and is not kept twice. What goes in are words already stemmed, each behind
+-- the number of its owner: an owner's words are their own, so neither their frequency nor the time to find them depends
+-- on what others keep here.
+CREATE VIRTUAL TABLE memory_fts USING fts5 (content, extra, content = '', tokenize = 'ascii');
+CREATE VIRTUAL TABLE gist_fts   USING fts5 (content, content = '', tokenize = 'ascii');
+CREATE VIRTUAL TABLE turn_fts   USING fts5 (user, agent, content = '', tokenize = 'ascii');
 INSERT INTO memory_fts (memory_fts, rank) VALUES ('secure-delete', 1);
 INSERT INTO gist_fts   (gist_fts, rank)   VALUES ('secure-delete', 1);
 INSERT INTO turn_fts   (turn_fts, rank)   VALUES ('secure-delete', 1);
 
-CREATE TABLE indexed (                -- how many entries each index has: FTS5 could only tell by reading them all
-  tier TEXT PRIMARY KEY,
-  rows INTEGER NOT NULL DEFAULT 0
+CREATE TABLE indexed (                -- how many entries each owner has, and (owner 0) all have: FTS5 would read them all to tell
+  tier  TEXT NOT NULL,
+  owner INTEGER NOT NULL,
+  rows  INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (tier, owner)
 ) WITHOUT ROWID;
-INSERT INTO indexed (tier) VALUES ('memory'), ('gist'), ('turn');
 
 -- Housekeeping.
 

@@ -1,43 +1,41 @@
 -- The full-text indexes. They keep no text of their own, so taking an entry out needs the very text that was put in.
 
 -- name: add_memory
-INSERT INTO memory_fts (rowid, scope, content, extra) VALUES (:doc, :scope, :content, :extra);
+INSERT INTO memory_fts (rowid, content, extra) VALUES (:doc, :content, :extra);
 
 -- name: drop_memory
-INSERT INTO memory_fts (memory_fts, rowid, scope, content, extra) VALUES ('delete', :doc, :scope, :content, :extra);
+INSERT INTO memory_fts (memory_fts, rowid, content, extra) VALUES ('delete', :doc, :content, :extra);
 
 -- name: add_gist
-INSERT INTO gist_fts (rowid, scope, content) VALUES (:doc, :scope, :content);
+INSERT INTO gist_fts (rowid, content) VALUES (:doc, :content);
 
 -- name: drop_gist
-INSERT INTO gist_fts (gist_fts, rowid, scope, content) VALUES ('delete', :doc, :scope, :content);
+INSERT INTO gist_fts (gist_fts, rowid, content) VALUES ('delete', :doc, :content);
 
 -- name: add_turn
-INSERT INTO turn_fts (rowid, scope, user, agent) VALUES (:doc, :scope, :user, :agent);
+INSERT INTO turn_fts (rowid, user, agent) VALUES (:doc, :user, :agent);
 
 -- name: drop_turn
-INSERT INTO turn_fts (turn_fts, rowid, scope, user, agent) VALUES ('delete', :doc, :scope, :user, :agent);
+INSERT INTO turn_fts (turn_fts, rowid, user, agent) VALUES ('delete', :doc, :user, :agent);
 
 -- name: memory
-SELECT row AS doc, owner, project, content, why, tags FROM memories WHERE row = :doc;
+SELECT owner, content, why, tags FROM memories WHERE row = :doc;
 
 -- name: gist
-SELECT row AS doc, owner, project, content FROM gists WHERE row = :doc;
+SELECT owner, content FROM gists WHERE row = :doc;
 
 -- name: turn
-SELECT row AS doc, owner, project FROM turns WHERE row = :doc;
+SELECT owner FROM turns WHERE row = :doc;
 
 -- name: turn_events
 SELECT role, text FROM events WHERE turn = :doc ORDER BY position;
 
 -- name: count
-UPDATE indexed SET rows = rows + :by WHERE tier = :tier;
+INSERT INTO indexed (tier, owner, rows) VALUES (:tier, :owner, :by), (:tier, 0, :by)
+ON CONFLICT DO UPDATE SET rows = rows + excluded.rows;
 
--- name: counted
-UPDATE indexed SET rows = :rows WHERE tier = :tier;
-
--- name: measure_turn
-UPDATE turns SET chars = :chars WHERE row = :doc;
+-- name: forget_counts
+DELETE FROM indexed;
 
 -- name: wait
 INSERT INTO pending (tier, doc, owner, ticket) VALUES (:tier, :doc, :owner, random())

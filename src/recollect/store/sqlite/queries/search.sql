@@ -1,10 +1,10 @@
 -- The two legs of recall, and the rows behind what they find. Column weights of bm25 stand here and nowhere else:
--- `scope` counts nothing; what the agent said counts less than what the user said. `+owner` where documents are given by
+-- what the agent said counts less than what the user said. `+owner` where documents are given by
 -- number: without the plus SQLite would walk through all of the owner's rows to find them.
 
 -- name: lexical_memory
 SELECT f.rowid, -f.rank, 0, 0, m.occurred_at FROM memory_fts f JOIN memories m ON m.row = f.rowid
-WHERE f.memory_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0, 0.5)'
+WHERE f.memory_fts MATCH :match AND f.rank MATCH 'bm25(1.0, 0.5)'
   AND m.owner = :owner
   AND m.deleted_at IS NULL
   AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
@@ -25,7 +25,7 @@ ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_gist
 SELECT f.rowid, -f.rank, g.session, 0, g.occurred_at FROM gist_fts f JOIN gists g ON g.row = f.rowid
-WHERE f.gist_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 1.0)'
+WHERE f.gist_fts MATCH :match AND f.rank MATCH 'bm25(1.0)'
   AND g.owner = :owner
   AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
   AND (:project IS NULL OR g.project = :project)
@@ -38,7 +38,7 @@ ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_turn
 SELECT f.rowid, -f.rank, t.session, t.ordinal, t.occurred_at FROM turn_fts f JOIN turns t ON t.row = f.rowid
-WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(0.0, 3.0, 1.0)'
+WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(3.0, 1.0)'
   AND t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
   AND (:project IS NULL OR t.project = :project)
@@ -100,9 +100,6 @@ SELECT t.row, t.chars,
 FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND +t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
--- name: is_shared
-SELECT max(row) > 1 FROM owners;
-
 -- name: count_memory
 SELECT count(*) FROM memory_fts WHERE memory_fts MATCH :match;
 
@@ -113,7 +110,7 @@ SELECT count(*) FROM gist_fts WHERE gist_fts MATCH :match;
 SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
 
 -- name: size
-SELECT rows FROM indexed WHERE tier = :tier;
+SELECT rows FROM indexed WHERE tier = :tier AND owner = :owner;
 
 -- name: documents_memory
 SELECT * FROM memory_rows WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))

@@ -55,6 +55,9 @@ VALUES (:owner, :session, :project, :key, :ordinal, :occurred_at) RETURNING row;
 INSERT INTO events (owner, key, session, turn, position, kind, role, origin, text, text_hash, occurred_at, recorded_at, meta)
 VALUES (:owner, :key, :session, :turn, :position, :kind, :role, :origin, :text, :text_hash, :occurred_at, :recorded_at, :meta);
 
+-- name: lengthen_turn
+UPDATE turns SET chars = chars + :chars WHERE row = :turn;
+
 -- name: history
 SELECT key, kind, role, origin, text, text_hash, occurred_at, recorded_at, position, meta FROM (
   SELECT * FROM events WHERE session = :session AND position > :after ORDER BY position DESC LIMIT :last
