@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+_PART = re.compile(r"\{(\w+)\}")
 _NAME = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 
 
 def load_queries(path: Path) -> dict[str, str]:
-    """The named queries of one file."""
+    """The named queries of one file. `{name}` in one stands for the part of that name in `parts.sql` beside it."""
+    queries = _read(path)
+    if any("{" in body for body in queries.values()):
+        parts = _read(path.with_name("parts.sql"))
+        queries = {name: _PART.sub(lambda match: parts[match[1]], body) for name, body in queries.items()}
+    return queries
+
+
+def _read(path: Path) -> dict[str, str]:
     pieces = _NAME.split(path.read_text(encoding="utf-8"))
     return {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 

@@ -44,24 +44,10 @@ WHERE m.owner = :owner AND m.id = :id AND (:any_project OR m.project IS NULL OR 
 ORDER BY v.version;
 
 -- name: find
-SELECT * FROM memory_rows
-WHERE owner = :owner
-  AND deleted_at IS NULL
-  AND (:any_project OR project IS NULL OR project = :scope_project)
-  AND (:project IS NULL OR project = :project)
-  AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))
-  AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(memory_rows.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
-  AND (:session IS NULL OR session = :session)
-  AND (:exclude_session IS NULL OR session IS NULL OR session <> :exclude_session)
-  AND (:min_importance IS NULL OR importance >= :min_importance)
-  AND (:since IS NULL OR occurred_at >= :since)
-  AND (:until IS NULL OR occurred_at <= :until)
-  AND (:archived OR archived_at IS NULL)
-  AND (CASE WHEN :as_of IS NOT NULL
-            THEN occurred_at <= :as_of AND (superseded_at IS NULL OR superseded_at > :as_of)
-                 AND (expires_at IS NULL OR expires_at > :as_of)
-            ELSE :history OR (superseded_at IS NULL AND (expires_at IS NULL OR expires_at > :now)) END)
-ORDER BY occurred_at DESC, id LIMIT :limit OFFSET :offset;
+SELECT * FROM memory_rows m
+WHERE m.owner = :owner
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
 -- name: touch
 UPDATE memories SET access_count = access_count + :reads, accessed_at = :at

@@ -6,92 +6,40 @@
 SELECT f.rowid, -f.rank, 0, 0, m.occurred_at FROM memory_fts f JOIN memories m ON m.row = f.rowid
 WHERE f.memory_fts MATCH :match AND f.rank MATCH 'bm25(1.0, 0.5)'
   AND m.owner = :owner
-  AND m.deleted_at IS NULL
-  AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
-  AND (:project IS NULL OR m.project = :project)
-  AND (:kinds IS NULL OR m.kind IN (SELECT value FROM json_each(:kinds)))
-  AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
-  AND (:session IS NULL OR m.session = :session)
-  AND (:exclude_session IS NULL OR m.session IS NULL OR m.session <> :exclude_session)
-  AND (:min_importance IS NULL OR m.importance >= :min_importance)
-  AND (:since IS NULL OR m.occurred_at >= :since)
-  AND (:until IS NULL OR m.occurred_at <= :until)
-  AND (:archived OR m.archived_at IS NULL)
-  AND (CASE WHEN :as_of IS NOT NULL
-            THEN m.occurred_at <= :as_of AND (m.superseded_at IS NULL OR m.superseded_at > :as_of)
-                 AND (m.expires_at IS NULL OR m.expires_at > :as_of)
-            ELSE :history OR (m.superseded_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)) END)
+  {memory_filter}
 ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_gist
 SELECT f.rowid, -f.rank, g.session, 0, g.occurred_at FROM gist_fts f JOIN gists g ON g.row = f.rowid
 WHERE f.gist_fts MATCH :match AND f.rank MATCH 'bm25(1.0)'
   AND g.owner = :owner
-  AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
-  AND (:project IS NULL OR g.project = :project)
-  AND (:session_row IS NULL OR g.session = :session_row)
-  AND (:exclude_row IS NULL OR g.session <> :exclude_row)
-  AND (:since IS NULL OR g.occurred_at >= :since)
-  AND (:until IS NULL OR g.occurred_at <= :until)
-  AND (:as_of IS NULL OR g.occurred_at <= :as_of)
+  {gist_filter}
 ORDER BY f.rank LIMIT :limit;
 
 -- name: lexical_turn
 SELECT f.rowid, -f.rank, t.session, t.ordinal, t.occurred_at FROM turn_fts f JOIN turns t ON t.row = f.rowid
 WHERE f.turn_fts MATCH :match AND f.rank MATCH 'bm25(3.0, 1.0)'
   AND t.owner = :owner
-  AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
-  AND (:project IS NULL OR t.project = :project)
-  AND (:session_row IS NULL OR t.session = :session_row)
-  AND (:exclude_row IS NULL OR t.session <> :exclude_row)
-  AND (:since IS NULL OR t.occurred_at >= :since)
-  AND (:until IS NULL OR t.occurred_at <= :until)
-  AND (:as_of IS NULL OR t.occurred_at <= :as_of)
+  {turn_filter}
 ORDER BY f.rank LIMIT :limit;
 
 -- name: allowed_memory
 SELECT m.row, 0, 0, m.occurred_at FROM memories m
 WHERE m.row IN (SELECT value FROM json_each(:docs))
   AND +m.owner = :owner
-  AND m.deleted_at IS NULL
-  AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
-  AND (:project IS NULL OR m.project = :project)
-  AND (:kinds IS NULL OR m.kind IN (SELECT value FROM json_each(:kinds)))
-  AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
-  AND (:session IS NULL OR m.session = :session)
-  AND (:exclude_session IS NULL OR m.session IS NULL OR m.session <> :exclude_session)
-  AND (:min_importance IS NULL OR m.importance >= :min_importance)
-  AND (:since IS NULL OR m.occurred_at >= :since)
-  AND (:until IS NULL OR m.occurred_at <= :until)
-  AND (:archived OR m.archived_at IS NULL)
-  AND (CASE WHEN :as_of IS NOT NULL
-            THEN m.occurred_at <= :as_of AND (m.superseded_at IS NULL OR m.superseded_at > :as_of)
-                 AND (m.expires_at IS NULL OR m.expires_at > :as_of)
-            ELSE :history OR (m.superseded_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)) END);
+  {memory_filter};
 
 -- name: allowed_gist
 SELECT g.row, g.session, 0, g.occurred_at FROM gists g
 WHERE g.row IN (SELECT value FROM json_each(:docs))
   AND +g.owner = :owner
-  AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
-  AND (:project IS NULL OR g.project = :project)
-  AND (:session_row IS NULL OR g.session = :session_row)
-  AND (:exclude_row IS NULL OR g.session <> :exclude_row)
-  AND (:since IS NULL OR g.occurred_at >= :since)
-  AND (:until IS NULL OR g.occurred_at <= :until)
-  AND (:as_of IS NULL OR g.occurred_at <= :as_of);
+  {gist_filter};
 
 -- name: allowed_turn
 SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
 WHERE t.row IN (SELECT value FROM json_each(:docs))
   AND +t.owner = :owner
-  AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
-  AND (:project IS NULL OR t.project = :project)
-  AND (:session_row IS NULL OR t.session = :session_row)
-  AND (:exclude_row IS NULL OR t.session <> :exclude_row)
-  AND (:since IS NULL OR t.occurred_at >= :since)
-  AND (:until IS NULL OR t.occurred_at <= :until)
-  AND (:as_of IS NULL OR t.occurred_at <= :as_of);
+  {turn_filter};
 
 -- name: around
 SELECT t.row, t.chars,

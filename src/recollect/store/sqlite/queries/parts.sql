@@ -1,0 +1,36 @@
+-- What a filter and a scope let through, said once; `{name}` in a query stands for the part of that name.
+
+-- name: memory_filter
+AND m.deleted_at IS NULL
+  AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
+  AND (:project IS NULL OR m.project = :project)
+  AND (:kinds IS NULL OR m.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
+  AND (:session IS NULL OR m.session = :session)
+  AND (:exclude_session IS NULL OR m.session IS NULL OR m.session <> :exclude_session)
+  AND (:min_importance IS NULL OR m.importance >= :min_importance)
+  AND (:since IS NULL OR m.occurred_at >= :since)
+  AND (:until IS NULL OR m.occurred_at <= :until)
+  AND (:archived OR m.archived_at IS NULL)
+  AND (CASE WHEN :as_of IS NOT NULL
+            THEN m.occurred_at <= :as_of AND (m.superseded_at IS NULL OR m.superseded_at > :as_of)
+                 AND (m.expires_at IS NULL OR m.expires_at > :as_of)
+            ELSE :history OR (m.superseded_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now)) END)
+
+-- name: gist_filter
+AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
+  AND (:project IS NULL OR g.project = :project)
+  AND (:session_row IS NULL OR g.session = :session_row)
+  AND (:exclude_row IS NULL OR g.session <> :exclude_row)
+  AND (:since IS NULL OR g.occurred_at >= :since)
+  AND (:until IS NULL OR g.occurred_at <= :until)
+  AND (:as_of IS NULL OR g.occurred_at <= :as_of)
+
+-- name: turn_filter
+AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
+  AND (:project IS NULL OR t.project = :project)
+  AND (:session_row IS NULL OR t.session = :session_row)
+  AND (:exclude_row IS NULL OR t.session <> :exclude_row)
+  AND (:since IS NULL OR t.occurred_at >= :since)
+  AND (:until IS NULL OR t.occurred_at <= :until)
+  AND (:as_of IS NULL OR t.occurred_at <= :as_of)
