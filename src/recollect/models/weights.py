@@ -83,6 +83,7 @@ def install(folder: Path, progress: Progress | None = None, source: Path | None 
     in place are replaced one by one, each atomically, so a process using them is not disturbed.
     """
     tell = progress or (lambda _message: None)
+    folder = folder.absolute()  # the downloader runs elsewhere
     try:
         # Looked at before the lock too: a folder that is complete may be one we cannot write to.
         if not is_intact(folder):
