@@ -205,6 +205,7 @@ class Database:
         with self.read() as connection:
             connection.execute("BEGIN")
             try:
+                connection.execute("SELECT 1 FROM sqlite_schema").fetchone()  # the moment is that of the first reading
                 yield connection
             finally:
                 _roll_back(connection)
