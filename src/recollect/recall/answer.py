@@ -79,7 +79,7 @@ def _search(
     if vector is not None:
         cosines |= store.search.cosines(scope, tier, vector, [doc for doc in words if doc not in cosines])
     own = own_scores(words, cosines, hybrid=vector is not None, blend=question.blend)
-    gains = _beside(store, scope, own, words, question, vector) if tier == "turn" else {}
+    gains = _beside(store, scope, own, question, vector) if tier == "turn" else {}
     span = window(question.text)
     extra = {} if span is None else dated([*lexical, *semantic], iso(span[0]), iso(span[1]), question.blend)
     scored = [
@@ -90,12 +90,7 @@ def _search(
 
 
 def _beside(
-    store: Store,
-    scope: Scope,
-    own: dict[int, float],
-    words: dict[int, float],
-    question: Question,
-    vector: Matrix | None,
+    store: Store, scope: Scope, own: dict[int, float], question: Question, vector: Matrix | None
 ) -> dict[int, float]:
     """What their neighbours add to the best turns."""
     best = sorted(own, key=lambda doc: (-own[doc], doc))[: question.limit * POOL + 20]
