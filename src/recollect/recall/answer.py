@@ -22,7 +22,7 @@ from recollect.store.searchtext import query_terms
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
 
-CANDIDATES = 100  # of each leg and tier, at least
+CANDIDATES = 64  # of each leg and tier, at least
 POOL = 2  # times the limit: how many of the best variety is chosen from
 
 

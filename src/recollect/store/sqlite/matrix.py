@@ -29,6 +29,7 @@ class _State:
 
     rows: Matrix
     docs: NDArray[np.int64]
+    order: dict[int, int]  # document -> its place in `docs`
     spans: dict[int, Span]
     bounds: NDArray[np.int64]  # the spans one after the other, three to a document
     plain: bool  # one row a document and nothing replaced: the order of rows is the order of documents
@@ -44,7 +45,8 @@ class VectorMatrix:
         self._buffer: Matrix = np.zeros((64, dim), dtype=np.float32)
         self._used = 0
         empty: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._state = _State(self._buffer[:0], empty, {}, empty, True)
+        self._state = _State(self._buffer[:0], empty, {}, {}, empty, True)
+        self._latest: tuple[Matrix, _State, Matrix] | None = None
 
     def __len__(self) -> int:
         return len(self._state.docs)
@@ -69,7 +71,8 @@ class VectorMatrix:
         bounds = np.array(list(spans.values()), dtype=np.int64).reshape(-1, 3)
         docs = np.fromiter(spans, np.int64, len(spans))
         plain = self._used == len(spans)
-        self._state = _State(self._buffer[: self._used], docs, spans, bounds, plain)
+        order = {doc: place for place, doc in enumerate(spans)}
+        self._state = _State(self._buffer[: self._used], docs, order, spans, bounds, plain)
         self.seq = rows[-1][0]
 
     def search(self, query: Matrix, limit: int) -> list[tuple[int, float]]:
@@ -77,7 +80,7 @@ class VectorMatrix:
         state = self._state
         if not len(state.docs):
             return []
-        scores = _scores(state, query)
+        scores = self._scores(state, query)
         every = np.arange(len(scores))
         best = np.argpartition(-scores, limit - 1)[:limit] if limit < len(scores) else every
         best = best[np.lexsort((state.docs[best], -scores[best]))]
@@ -86,16 +89,23 @@ class VectorMatrix:
     def cosines(self, query: Matrix, docs: list[int]) -> dict[int, float]:
         """The cosine of each given document that has vectors."""
         state = self._state
-        known = [doc for doc in docs if doc in state.spans]
-        if state.plain and known:
-            rows = state.rows[[state.spans[doc][0] for doc in known]]
-            return dict(zip(known, _dot(rows, query).tolist(), strict=True))
-        return {doc: _cosine(state.rows, state.spans[doc], query) for doc in known}
+        known = [doc for doc in docs if doc in state.order]
+        if not known:
+            return {}
+        scores = self._scores(state, query)
+        return dict(zip(known, scores[[state.order[doc] for doc in known]].tolist(), strict=True))
 
     def vectors(self, docs: list[int]) -> dict[int, Matrix]:
         """The vectors of each given document that has some."""
         state = self._state
         return {doc: state.rows[state.spans[doc][0] : state.spans[doc][2]] for doc in docs if doc in state.spans}
+
+    def _scores(self, state: _State, query: Matrix) -> Matrix:
+        """The cosine of every document; remembered for the question at hand, which asks more than once."""
+        latest = self._latest
+        if latest is None or latest[0] is not query or latest[1] is not state:
+            latest = self._latest = (query, state, _cosines(state, query))
+        return latest[2]
 
     def _reserve(self, more: int) -> None:
         if self._used + more > len(self._buffer):
@@ -112,7 +122,7 @@ def _dot(rows: Matrix, query: Matrix) -> Matrix:
     return out
 
 
-def _scores(state: _State, query: Matrix) -> Matrix:
+def _cosines(state: _State, query: Matrix) -> Matrix:
     flat = _dot(state.rows, query)
     if state.plain:
         return flat
@@ -124,10 +134,3 @@ def _scores(state: _State, query: Matrix) -> Matrix:
     agent = np.where(state.bounds[:, 1] < state.bounds[:, 2], agent, user)
     both = (1 - WEAKER_SHARE) * np.maximum(user, agent) + WEAKER_SHARE * np.minimum(user, agent)
     return both.astype(np.float32, copy=False)
-
-
-def _cosine(rows: Matrix, span: Span, query: Matrix) -> float:
-    flat = rows[span[0] : span[2]] @ query
-    split = span[1] - span[0]
-    sides = [float(side.max()) for side in (flat[:split], flat[split:]) if len(side)]
-    return (1 - WEAKER_SHARE) * max(sides) + WEAKER_SHARE * min(sides)

@@ -34,7 +34,7 @@ _Q = load_queries(Path(__file__).parent / "queries" / "search.sql")
 MATRIX_CACHE_BYTES = 512 * 1024 * 1024
 _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 10_000  # terms whose stem and frequency are kept in mind
-_FIRST_LOOK = 100  # how many of the nearest vectors are held against the filter at first
+_FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
 
 
 class SqliteSearch:
