@@ -5,8 +5,6 @@ Opened on a data directory it is the embedded store; every call stays inside the
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -16,12 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from recollect import clock as time
 from recollect.capture.exchange import Exchange, events_of
-from recollect.clock import Clock, TimeLike, parse_time
-from recollect.distill.importance import importance_of, tags_of
+from recollect.clock import Clock, TimeLike
+from recollect.distill.memory import checked_changes, new_memory
 from recollect.errors import InvalidInput, ModelError, NotFound
-from recollect.ids import uuid7
 from recollect.model import (
-    ORIGINS,
     TIERS,
     Context,
     Event,
@@ -35,28 +31,21 @@ from recollect.model import (
     Tier,
     Turn,
     check_id,
-    parse_kind,
-    parse_tags,
-    parse_unit,
 )
+from recollect.pipeline.reads import Reads
 from recollect.pipeline.worker import Worker
-from recollect.recall.answer import Question, answer
+from recollect.recall.answer import answer
+from recollect.recall.asking import check_limit, filter_of, question_of
 from recollect.recall.budget import CountTokens
-from recollect.recall.profile import Profile, profile_named
+from recollect.recall.meaning import UNSET, Meaning
 from recollect.settings import Settings
 from recollect.settings import load as load_settings
 from recollect.store.port import Ages, Filter, Health, Receipt, Store, Upkeep
-from recollect.text import estimate_tokens, require_text, storable
+from recollect.text import estimate_tokens, require_text
 
 if TYPE_CHECKING:
     from recollect.distill.gist import Summarizer
     from recollect.models.port import Embedder
-    from recollect.store.port import Matrix
-
-MAX_LIMIT = 1_000
-_FLUSH_READS = 64
-_QUERY_CACHE = 256
-_UNSET: Any = object()
 
 
 class Recollect:
@@ -68,7 +57,7 @@ class Recollect:
         scope: Scope,
         settings: Settings,
         *,
-        embedder: Embedder | None = _UNSET,
+        embedder: Embedder | None = UNSET,
         summarizer: Summarizer | None = None,
         clock: Clock = time.now,
         count_tokens: CountTokens = estimate_tokens,
@@ -80,11 +69,8 @@ class Recollect:
         self._clock = clock
         self._count_tokens = count_tokens
         self._summarizer = summarizer
-        self._embedder = embedder
-        self._no_embedder: str | None = None
-        self._reads: Counter[str] = Counter()
-        self._reads_lock = threading.Lock()
-        self._asked: dict[str, Matrix] = {}
+        self._meaning = Meaning(store, settings, embedder)
+        self._reads = Reads(store, scope, clock)
         self._worker = Worker(self._background) if background else None
 
     @classmethod
@@ -130,7 +116,7 @@ class Recollect:
         """Stop the background worker, write down the reads, close the store."""
         if self._worker is not None:
             self._worker.stop()
-        self._flush_reads()
+        self._reads.write()
         self.store.close()
 
     # -- capture ---------------------------------------------------------------------------------------------------
@@ -168,32 +154,22 @@ class Recollect:
         meta: Mapping[str, Any] | None = None,
     ) -> Memory:
         """Keep one thing worth knowing. What this project knows already is not kept twice: that memory is returned."""
-        now, kind = self._clock(), parse_kind(kind)
-        if origin not in ORIGINS or origin == "injected":
-            raise InvalidInput(f"unknown origin {str(origin)[:40]!r}")
-        if kind == "preference" and origin != "user":
-            raise InvalidInput(
-                "only what a user said can be a preference", hint="Keep it as a note; the user can confirm it later."
-            )
-        content = require_text(content, "content")
-        memory = Memory(
-            id=uuid7(),
-            kind=kind,
-            content=content,
-            project=self.scope.project,
-            origin=origin,
-            occurred_at=now if occurred_at is None else parse_time(occurred_at),
-            recorded_at=now,
-            why=None if why is None else require_text(why, "why", 1_000),
-            tags=tags_of(content) if tags is None else parse_tags(tags),
-            importance=importance_of(kind, content) if importance is None else parse_unit(importance, "importance"),
-            confidence=parse_unit(confidence, "confidence"),
-            session=None if session is None else check_id(session, "session"),
-            evidence=tuple(evidence),
-            anchors=tuple(anchors),
-            meta=dict(meta or {}),
-            expires_at=None if expires_at is None else parse_time(expires_at),
-        )
+        given = {
+            "content": content,
+            "kind": kind,
+            "why": why,
+            "tags": tags,
+            "importance": importance,
+            "confidence": confidence,
+            "origin": origin,
+            "session": session,
+            "evidence": evidence,
+            "anchors": anchors,
+            "occurred_at": occurred_at,
+            "expires_at": expires_at,
+            "meta": meta,
+        }
+        memory = new_memory(given, project=self.scope.project, now=self._clock())
         kept, _ = self.store.memories.add(self.scope, memory)
         self._ring()
         return kept
@@ -236,7 +212,7 @@ class Recollect:
             history=history,
         )
         found = self._answer(query, limit, tuple(tiers), where, profile=profile, abstain=abstain, mode=mode)
-        self._count_reads([hit.id for hit in found.hits if hit.tier == "memory"])
+        self._reads.add(hit.id for hit in found.hits if hit.tier == "memory")
         return found
 
     def _answer(
@@ -250,30 +226,13 @@ class Recollect:
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
     ) -> Recall:
-        question = Question(
-            text=_query(query),
-            tiers=_tiers(tiers, where),
-            where=where,
-            limit=_limit(self.settings.recall_limit if limit is None else limit),
-            profile=self._profile(profile, tiers),
-            abstain=self.settings.abstain if abstain is None else abstain,
-        )
-        vector, note = self._vector(question.text, mode)
+        question = question_of(query, where, tiers, limit, self.settings, profile=profile, abstain=abstain)
+        vector, note = self._meaning.vector(question.text, mode)
         return answer(self.store, self.scope, question, vector, note)
 
     def filter(self, **given: Any) -> Filter:
-        """A checked filter from plain values; times in any form `parse_time` takes."""
-        for name in ("since", "until", "as_of"):
-            if given.get(name) is not None:
-                given[name] = parse_time(given[name])
-        if given.get("min_importance") is not None:
-            given["min_importance"] = parse_unit(given["min_importance"], "min_importance")
-        for name in ("project", "session", "exclude_session"):
-            if given.get(name) is not None:
-                given[name] = check_id(given[name], name)
-        given["kinds"] = tuple(map(parse_kind, given.get("kinds") or ()))
-        given["tags"] = parse_tags(given.get("tags"))
-        return Filter(now=self._clock(), **given)
+        """A checked filter from plain values."""
+        return filter_of(self._clock(), given)
 
     def context(
         self,
@@ -289,7 +248,7 @@ class Recollect:
         how = {name: filters.pop(name) for name in ("profile", "abstain", "mode") if name in filters}
         found = self._answer(query, limit, tuple(tiers), self.filter(**filters), **how)
         context = render(found, max_tokens, self._count_tokens)
-        self._count_reads([hit.id for hit in found.hits if hit.tier == "memory" and hit.id in context.ids])
+        self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.id in context.ids)
         return context
 
     def messages(
@@ -312,7 +271,7 @@ class Recollect:
 
     def sessions(self, limit: int = 100, offset: int = 0) -> list[Session]:
         """Sessions, the latest first."""
-        return self.store.sessions.find(self.scope, limit=_limit(limit), offset=max(0, offset))
+        return self.store.sessions.find(self.scope, limit=check_limit(limit), offset=max(0, offset))
 
     def history(self, session: str) -> list[Event]:
         """All that was said in a session, oldest first."""
@@ -353,7 +312,9 @@ class Recollect:
 
     def memories(self, limit: int = 100, offset: int = 0, **filters: Any) -> list[Memory]:
         """Memories, newest first, filtered like `recall`."""
-        return self.store.memories.find(self.scope, self.filter(**filters), limit=_limit(limit), offset=max(0, offset))
+        return self.store.memories.find(
+            self.scope, self.filter(**filters), limit=check_limit(limit), offset=max(0, offset)
+        )
 
     def versions(self, memory_id: str) -> list[MemoryVersion]:
         """How a memory read before, oldest first."""
@@ -364,7 +325,7 @@ class Recollect:
         memory = self.get(memory_id)
         if expected_version is not None:
             memory = replace(memory, version=expected_version)
-        changed = replace(memory, **_checked(changes))
+        changed = replace(memory, **checked_changes(changes))
         kept = self.store.memories.update(self.scope, changed, at=self._clock(), note="update")
         self._ring()
         return kept
@@ -433,8 +394,8 @@ class Recollect:
 
         embedder = self.embedder()
         if embedder is None:
-            raise ModelError(self._no_embedder, hint="Set an embedder first: `recollect model install`.")
-        if self.store.vectors.model() not in (None, (embedder.name, embedder.dim)) or not self.store.vectors.pending():
+            raise ModelError(self._meaning.missing, hint="Set an embedder first: `recollect model install`.")
+        if not self._meaning.fits(embedder) or not self.store.vectors.pending():
             self.store.vectors.restart()
         return embed_waiting(self.store, embedder, progress=progress)
 
@@ -443,7 +404,7 @@ class Recollect:
         from recollect.pipeline.gists import summarize_due
 
         summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
-        self._flush_reads()
+        self._reads.write()
         now = self._clock()
         ages = Ages(
             archive_before=now - timedelta(days=self.settings.archive_after_days),
@@ -480,45 +441,8 @@ class Recollect:
     # -- inside ----------------------------------------------------------------------------------------------------
 
     def embedder(self) -> Embedder | None:
-        """The configured embedder, loaded when first needed; None (and why) when there is none."""
-        if self._embedder is _UNSET:
-            from recollect.models.choose import choose
-
-            self._embedder, self._no_embedder = choose(self.settings)
-        elif self._embedder is None and self._no_embedder is None:
-            self._no_embedder = "no embedder"
-        return self._embedder
-
-    def _vector(self, query: str, mode: str) -> tuple[Matrix | None, str | None]:
-        """The embedded question, or None and why the search is by words alone."""
-        if mode == "lexical":
-            return None, None
-        embedder, model = self.embedder(), self.store.vectors.model()
-        if embedder is None:
-            return None, self._no_embedder
-        if model is None:
-            return None, "nothing is embedded yet"
-        if model != (embedder.name, embedder.dim):
-            return None, f"the vectors here are of {model[0]} ({model[1]}): run `recollect reembed`"
-        try:
-            if query not in self._asked:
-                from recollect.models.port import check_vectors
-
-                while len(self._asked) >= _QUERY_CACHE:
-                    self._asked.pop(next(iter(self._asked)), None)
-                self._asked[query] = check_vectors(embedder.embed([query]), 1, embedder.dim)[0]
-            return self._asked[query], None
-        except ModelError as error:
-            return None, f"words only, the embedder failed: {error}"
-
-    def _profile(self, name: str | None, tiers: Iterable[Tier]) -> Profile:
-        chosen = profile_named(name or ("balanced" if "memory" in tuple(tiers) else "relevance"))
-        if self.settings.decay not in ("hyperbolic", "exponential"):
-            raise InvalidInput("decay must be hyperbolic or exponential")
-        decay: Literal["hyperbolic", "exponential"] = (
-            "exponential" if self.settings.decay == "exponential" else "hyperbolic"
-        )
-        return replace(chosen, decay=decay, decay_factor=self.settings.decay_factor)
+        """The configured embedder, loaded when first needed; None when there is none."""
+        return self._meaning.embedder()
 
     def _maker(self) -> Summarizer:
         if self._summarizer is None:
@@ -538,59 +462,7 @@ class Recollect:
 
         summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
         embedder = self.embedder()
-        if embedder is not None and self.store.vectors.model() in (None, (embedder.name, embedder.dim)):
+        if embedder is not None and self._meaning.fits(embedder):
             with alone(self.settings.data_dir / "embed.lock") as free:
                 if free:
                     embed_waiting(self.store, embedder, stop=stopping)
-
-    def _count_reads(self, ids: list[str]) -> None:
-        with self._reads_lock:
-            self._reads.update(ids)
-            full = len(self._reads) >= _FLUSH_READS
-        if full:
-            self._flush_reads()
-
-    def _flush_reads(self) -> None:
-        with self._reads_lock:
-            reads, self._reads = self._reads, Counter()
-        if reads:
-            self.store.memories.touch(self.scope, reads, at=self._clock())
-
-
-def _query(query: object) -> str:
-    if not isinstance(query, str):
-        raise InvalidInput(f"a query is text, not {type(query).__name__}")
-    return storable(query)
-
-
-def _limit(limit: object) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInput(f"limit must be a whole number from 1 to {MAX_LIMIT}")
-    return limit
-
-
-def _tiers(tiers: Iterable[Tier], where: Filter) -> tuple[Tier, ...]:
-    chosen = tuple(dict.fromkeys(tiers))
-    if not chosen or set(chosen) - set(TIERS):
-        raise InvalidInput("tiers are memory, gist and turn")
-    if where.kinds or where.tags or where.min_importance is not None:
-        return tuple(tier for tier in chosen if tier == "memory")  # only memories have these
-    return chosen
-
-
-_CHECKS: dict[str, Callable[[Any], Any]] = {
-    "content": lambda value: require_text(value, "content"),
-    "kind": parse_kind,
-    "why": lambda value: None if value is None else require_text(value, "why", 1_000),
-    "tags": parse_tags,
-    "importance": lambda value: parse_unit(value, "importance"),
-    "confidence": lambda value: parse_unit(value, "confidence"),
-    "expires_at": lambda value: None if value is None else parse_time(value),
-}
-
-
-def _checked(changes: Mapping[str, Any]) -> dict[str, Any]:
-    unknown = sorted(changes.keys() - _CHECKS.keys())
-    if unknown:
-        raise InvalidInput(f"cannot change {unknown[0]!r}", hint="Can change: " + ", ".join(_CHECKS))
-    return {name: _CHECKS[name](value) for name, value in changes.items()}

@@ -1,0 +1,70 @@
+"""What somebody wants remembered, checked and completed: a new memory, or changes to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from recollect.clock import parse_time
+from recollect.distill.importance import importance_of, tags_of
+from recollect.errors import InvalidInput
+from recollect.ids import uuid7
+from recollect.model import ORIGINS, Memory, check_id, parse_kind, parse_tags, parse_unit
+from recollect.text import require_text
+
+MAX_WHY_CHARS = 1_000
+
+
+def _optional(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else check(value)
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "content": lambda value: require_text(value, "content"),
+    "kind": parse_kind,
+    "why": _optional(lambda value: require_text(value, "why", MAX_WHY_CHARS)),
+    "tags": parse_tags,
+    "importance": lambda value: parse_unit(value, "importance"),
+    "confidence": lambda value: parse_unit(value, "confidence"),
+    "expires_at": _optional(parse_time),
+}
+
+
+def new_memory(given: Mapping[str, Any], *, project: str | None, now: datetime) -> Memory:
+    """A memory from what the caller gave; tags and importance are worked out when they were not given."""
+    content, kind = _CHECKS["content"](given["content"]), parse_kind(given["kind"])
+    origin, session, at = given["origin"], given["session"], given["occurred_at"]
+    if origin not in ORIGINS or origin == "injected":
+        raise InvalidInput(f"unknown origin {str(origin)[:40]!r}")
+    if kind == "preference" and origin != "user":
+        raise InvalidInput(
+            "only what a user said can be a preference", hint="Keep it as a note; the user can confirm it later."
+        )
+    tags, importance = given["tags"], given["importance"]
+    return Memory(
+        id=uuid7(),
+        kind=kind,
+        content=content,
+        project=project,
+        origin=origin,
+        occurred_at=now if at is None else parse_time(at),
+        recorded_at=now,
+        why=_CHECKS["why"](given["why"]),
+        tags=tags_of(content) if tags is None else parse_tags(tags),
+        importance=importance_of(kind, content) if importance is None else _CHECKS["importance"](importance),
+        confidence=_CHECKS["confidence"](given["confidence"]),
+        session=None if session is None else check_id(session, "session"),
+        evidence=tuple(given["evidence"]),
+        anchors=tuple(given["anchors"]),
+        meta=dict(given["meta"] or {}),
+        expires_at=_CHECKS["expires_at"](given["expires_at"]),
+    )
+
+
+def checked_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes to a memory, each checked like the field of a new one."""
+    unknown = sorted(changes.keys() - _CHECKS.keys())
+    if unknown:
+        raise InvalidInput(f"cannot change {unknown[0]!r}", hint="Can change: " + ", ".join(_CHECKS))
+    return {name: _CHECKS[name](value) for name, value in changes.items()}

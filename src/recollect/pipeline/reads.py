@@ -1,0 +1,42 @@
+"""Reads are counted in memory and written down now and then: a recall must not wait for a disk.
+
+What is lost when a process is killed are counts, never content.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+
+from recollect.clock import Clock
+from recollect.model import Scope
+from recollect.store.port import Store
+
+_FULL = 64
+
+
+class Reads:
+    """Counts which memories were returned."""
+
+    def __init__(self, store: Store, scope: Scope, clock: Clock) -> None:
+        self._store = store
+        self._scope = scope
+        self._clock = clock
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, ids: Iterable[str]) -> None:
+        """These were read once more."""
+        with self._lock:
+            self._counts.update(ids)
+            full = len(self._counts) >= _FULL
+        if full:
+            self.write()
+
+    def write(self) -> None:
+        """Write the counts into the store."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+        if counts:
+            self._store.memories.touch(self._scope, counts, at=self._clock())
