@@ -87,3 +87,17 @@ def test_slightly_off_becomes_one(length: float, angle: float) -> None:
     (checked,) = check_vectors([row], 1, 2)
     assert abs(np.linalg.norm(checked.astype(np.float64)) - 1) < 2e-6
     np.testing.assert_allclose(checked, [math.cos(angle), math.sin(angle)], atol=1e-5)
+
+
+@pytest.mark.parametrize("spoilt", [float("nan"), float("inf"), 65504.0, 0.9], ids=["nan", "inf", "huge", "too long"])
+def test_a_damaged_vector_in_memory_wins_no_question(spoilt: float) -> None:
+    """P06: a flipped bit in a stored vector must neither raise nor rank."""
+    from recollect.store.sqlite.matrix import VectorMatrix
+
+    good = np.zeros(8, np.float16)
+    good[0] = 1.0
+    bad = good.copy()
+    bad[1] = spoilt
+    matrix = VectorMatrix(8, 0)
+    matrix.add([(1, 10, 1, bad.tobytes()), (2, 20, 1, good.tobytes())])
+    assert matrix.search(good.astype(np.float32), 5) == [(20, 1.0), (10, 0.0)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from recollect.store.port import Matrix
 
 _BLOCK = 512
+_SLACK = 0.05  # float16 changes the length of a unit vector by less than this
 Span = tuple[int, int, int]  # first row, first row of the answer, first row of the next document
 
 
@@ -59,7 +60,7 @@ class VectorMatrix:
         """Take in (seq, doc, leading, float16 vectors) in order of seq. One thread at a time."""
         if not rows:
             return
-        block = np.frombuffer(b"".join(row[3] for row in rows), dtype=np.float16).reshape(-1, self.dim)
+        block = _sound(np.frombuffer(b"".join(row[3] for row in rows), dtype=np.float16).reshape(-1, self.dim))
         self._reserve(len(block))
         self._buffer[self._used : self._used + len(block)] = block
         spans = dict(self._state.spans)
@@ -112,6 +113,15 @@ class VectorMatrix:
             bigger = np.zeros((max(2 * len(self._buffer), self._used + more), self.dim), dtype=np.float32)
             bigger[: self._used] = self._buffer[: self._used]
             self._buffer = bigger
+
+
+def _sound(block: NDArray[np.float16]) -> Matrix:
+    """The vectors, those no longer of length one as zeros: a damaged one must not win every question."""
+    wide = block.astype(np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+        wide[~(np.abs(lengths - 1.0) < _SLACK)] = 0.0
+    return wide
 
 
 def _dot(rows: Matrix, query: Matrix) -> Matrix:
