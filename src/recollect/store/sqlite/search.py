@@ -66,7 +66,7 @@ class SqliteSearch:
             if rows is None:
                 return TermWeights(0.0, 0.0, 0.0)
             size = self._size(connection, rows.owner, tier)
-            everyone = self._size(connection, 0, tier)
+            everyone = max(size, self._size(connection, 0, tier))
             phrases = self._phrases(connection, rows.owner, terms)
             holding = [self._holding(connection, tier, phrase, size) for phrase in phrases]
         smooth = [math.log1p((size - n + 0.5) / (n + 0.5)) for n in holding]
@@ -136,10 +136,11 @@ class SqliteSearch:
             self._stems.clear()
         found: dict[str, None] = {}
         for term in terms:
-            if term not in self._stems:
-                self._stems[term] = tuple(index.stems(connection, term))
-            if self._stems[term]:
-                found[f'"{index.owned(owner, self._stems[term])}"'] = None
+            stems = self._stems.get(term)  # another thread may empty the dict at any time
+            if stems is None:
+                stems = self._stems[term] = tuple(index.stems(connection, term))
+            if stems:
+                found[f'"{index.owned(owner, stems)}"'] = None
         return list(found)
 
     def _telling(self, connection: apsw.Connection, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
@@ -199,6 +200,7 @@ class SqliteSearch:
         if known is not None and abs(known[0] - size) <= size // 20:
             return min(known[1], size)
         holding = scoping.one(connection, _Q[f"count_{tier}"], {"match": phrase}) or 0
+        holding = min(holding, size)  # rows may have come since `size` was read
         self._frequencies[(tier, phrase)] = (size, holding)
         while len(self._frequencies) > _REMEMBERED:
             self._frequencies.popitem(last=False)
