@@ -136,7 +136,9 @@ def _guarded(words: list[str]) -> int:
     except OSError as error:
         _debug()
         about = f"{error.filename}: " if error.filename else ""
-        return console.failure("os_error", f"{about}{error.strerror or error}", None, 1)
+        code = console.failure("os_error", f"{about}{error.strerror or error}", None, 1)
+        console.settle()
+        return code
     except Exception as error:
         _debug()
         hint = "This is a mistake in Recollect. RECOLLECT_DEBUG=1 shows where."

@@ -126,6 +126,13 @@ class Output:
             task = bar.add_task(label, total=total)
             yield lambda step: bar.advance(task, step)
 
+    def settle(self) -> None:
+        """Push out what is left; where that cannot be, let it go, so that the exit code stays ours."""
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            self.abandon()
+
     def abandon(self) -> None:
         """Nobody reads any more: let what is buffered go nowhere, without a complaint at exit."""
         with contextlib.suppress(OSError, ValueError):
