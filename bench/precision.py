@@ -61,6 +61,22 @@ class Beliefs:
             if belief["epistemic_status"] == "superseded" or belief["resolved_at"]:
                 memory.archive(kept.id)
 
+    def learn(self, turn: dict[str, Any]) -> None:
+        """What a session teaches on the way: a new belief, or new names for an old one."""
+        created, updated = turn.get("createBeliefAtTurn"), turn.get("updateBeliefAtTurn")
+        if created:
+            belief = {"resolved_at": None, "pinned": False, "epistemic_status": "active", **created}
+            self.rows[belief["_id"]] = belief
+            self._seed(belief)
+        if updated:
+            belief = self.rows[updated["beliefId"]]
+            memory_id = next(id_ for id_, name in self.names.items() if name == belief["_id"])
+            with self.open(belief["user_id"], belief["scope"][0]) as memory:
+                memory.update(memory_id, tags=[*memory.get(memory_id).tags, *updated["addAliases"]])
+        if created or updated:
+            with self.open("test-user", None) as memory:
+                memory.embed_pending()
+
     def relevant(self, user: str, scopes: list[str], query: str, limit: int) -> set[str]:
         """What recall returns of the beliefs that are neither pinned nor open questions nor about the user at large."""
         found: list[str] = []
@@ -118,11 +134,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         beliefs = Beliefs(options.data, Path(folder) / "data", embedder)
         results = {case["caseId"]: (case, judge(beliefs, case)) for case in cases}
+        for session in json.loads((options.data / "session-retrieval.cases.json").read_text()):
+            for turn in session["turns"]:
+                name = f"{session['caseId']} turn {turn['turnIndex']}"
+                case = {"category": "Turns of sessions", "query": turn["userMessage"], **turn}
+                results[name] = (case, judge(beliefs, case))
+                beliefs.learn(turn)
     by_category: dict[str, list[bool]] = defaultdict(list)
-    for case, wrong in results.values():
+    for name, (case, wrong) in results.items():
         by_category[case["category"]].append(not wrong)
         if wrong and options.misses:
-            print(f"- {case['caseId']}: {case['query'][:90]!r}: {'; '.join(wrong)}")
+            print(f"- {name}: {case['query'][:90]!r}: {'; '.join(wrong)}")
     print("| category | passed | of |\n|---|---|---|")
     for category, passed in sorted(by_category.items()):
         print(f"| {category} | {sum(passed)} | {len(passed)} |")
