@@ -79,6 +79,20 @@ class Output:
             padded = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             sys.stdout.write(padded.rstrip() + "\n")
 
+    def page(
+        self, name: str, found: Sequence[Any], window: tuple[int, int], table: tuple[Sequence[str], Any], empty: str
+    ) -> None:
+        """One page of a listing: its rows under headers, how to see more, or what to do when there is nothing."""
+        (limit, offset), (headers, row) = window, table
+        if self.json:
+            self.document({name: found, "limit": limit, "offset": offset})
+        elif not found:
+            self.note(empty)
+        else:
+            self.table(headers, [row(one) for one in found])
+            if len(found) == limit:
+                self.note(f"There may be more: --offset {offset + limit}")
+
     def flush(self) -> None:
         """Push everything out, so that a failure shows now."""
         sys.stdout.flush()

@@ -25,12 +25,7 @@ def run(args: Namespace, console: Output) -> int:
 
     with open_memory(args) as memory:
         found = memory.memories(args.limit, args.offset, **filters_of(args))
-    if console.json:
-        console.document({"memories": found, "limit": args.limit, "offset": args.offset})
-    elif not found:
-        console.note("No memories here. `recollect remember TEXT` keeps one; --all-projects looks in every project.")
-    else:
-        console.table(("id", "kind", "when", "content"), [memory_row(one) for one in found])
-        if len(found) == args.limit:
-            console.note(f"There may be more: --offset {args.offset + args.limit}")
+    empty = "No memories here. `recollect remember TEXT` keeps one; --all-projects looks in every project."
+    table = (("id", "kind", "when", "content"), memory_row)
+    console.page("memories", found, (args.limit, args.offset), table, empty)
     return 0

@@ -39,14 +39,9 @@ def _list(memory: Recollect, args: Namespace, console: Output) -> int:
     from recollect.cli.cards import session_row
 
     found = memory.sessions(args.limit, args.offset)
-    if console.json:
-        console.document({"sessions": found, "limit": args.limit, "offset": args.offset})
-    elif not found:
-        console.note("No sessions here. --all-projects looks in every project.")
-    else:
-        console.table(("id", "last active", "turns", "title"), [session_row(one) for one in found])
-        if len(found) == args.limit:
-            console.note(f"There may be more: --offset {args.offset + args.limit}")
+    table = (("id", "last active", "turns", "title"), session_row)
+    empty = "No sessions here. --all-projects looks in every project."
+    console.page("sessions", found, (args.limit, args.offset), table, empty)
     return 0
 
 
