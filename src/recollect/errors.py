@@ -5,6 +5,7 @@ RecollectError
 ├── ScopeError            a call without a scope, or outside it
 ├── NotFound              no such session, memory or event in this scope
 ├── Conflict              the row changed since it was read
+├── BadTranscript         an agent's file cannot be read as a session
 ├── StoreError
 │   ├── StoreUnavailable  the data directory or database cannot be used
 │   ├── StoreBusy         another writer held the database for too long
@@ -53,6 +54,10 @@ class NotFound(RecollectError, LookupError):
 
 class Conflict(RecollectError):
     """It changed since it was read; read it again and retry."""
+
+
+class BadTranscript(RecollectError):
+    """This file cannot be read as a session."""
 
 
 class StoreError(RecollectError):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from recollect.errors import InvalidInput, ScopeError
 
@@ -30,6 +30,16 @@ ROLES = {
     "tool": ("tool_result", "tool"),
     "system": ("state", "import"),
 }
+
+# What an event can be. Those of the second line are tool calls and notices told apart for the digest.
+EVENT_KINDS = (
+    *("user_prompt", "assistant_text", "thinking", "tool_call", "tool_result", "injected_context", "compaction"),
+    *("summary", "error", "turn_end", "state", "test_run", "edit", "retry", "human_intervention"),
+)
+ACTIONS = ("shell", "edit", "read", "search", "fetch", "task", "plan", "ask", "mcp", "other")
+RELATIONS = ("root", "subagent", "fork", "resume", "review", "compaction")
+OUTCOMES = ("success", "fail", "abandoned", "unknown")
+WAYS = ("record", "hook", "sweep", "backfill", "import")
 
 MAX_TAGS, MAX_TAG_CHARS, MAX_ID_CHARS = 20, 50, 255
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -117,11 +127,43 @@ class Session:
     ended_at: datetime | None = None
     turns: int = 0
     meta: Mapping[str, Any] = field(default_factory=dict)
+    parent: str | None = None  # the session it was started from
+    relation: str = "root"  # one of RELATIONS
+    cwd: str | None = None
+    branch: str | None = None
+    commit: str | None = None
+    models: tuple[str, ...] = ()
+    agent_version: str | None = None
+    interactive: bool | None = None
+    outcome: str | None = None  # one of OUTCOMES, once there is a digest
+
+
+class Raw(NamedTuple):
+    """Where the agent wrote an event: file, offset and length of the record. A hint: agents rewrite their files."""
+
+    path: str
+    at: int
+    size: int
+
+
+class Body(NamedTuple):
+    """What is too big for a row, kept apart and named by its hash; `data` is there only on the way in."""
+
+    hash: str
+    media: str
+    size: int
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One thing that happened in a session. `key` is what makes it the same event however it was captured."""
+    """One thing that happened in a session. `key` is what makes it the same event however it was captured.
+
+    `meta` of a tool call has `tool` (the agent's name for it), `action` (one of ACTIONS), `call` (its id), `input` (its
+    arguments but the one named in `main`, which is the text) and `files`; of a tool result `call`, and where known
+    `tool`, `action`, `error` (true or false) and `exit` (the exit code). `time` says where the time is from when it is
+    not from the record itself: `flush`, `file` or `inferred`.
+    """
 
     key: str
     session: str
@@ -133,6 +175,9 @@ class Event:
     recorded_at: datetime
     position: int = 0
     meta: Mapping[str, Any] = field(default_factory=dict)
+    way: str = "record"  # one of WAYS
+    raw: Raw | None = None
+    bodies: tuple[Body, ...] = ()
 
     @property
     def id(self) -> str:
@@ -141,6 +186,31 @@ class Event:
     @property
     def content(self) -> str:
         return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one request to a model took. The buckets are disjoint, but for `reasoning`, which is part of `output`.
+
+    `key` is what makes it the same request however often it was written down; of two, the one with more output holds.
+    """
+
+    key: str
+    session: str
+    at: datetime
+    model: str | None = None
+    input: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    output: int = 0
+    reasoning: int = 0
+    usd: float | None = None
+    usd_source: str = "none"  # reported (by the agent), catalog (computed) or none
+
+    @property
+    def tokens(self) -> int:
+        return self.input + self.cache_read + self.cache_write_5m + self.cache_write_1h + self.output
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,13 @@ PREFIX = "RECOLLECT_"
 SECRETS = ("embedding_api_key",)
 
 
+DENIED = (
+    *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
+    *("id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.*"),
+    *("~/.aws", "~/.ssh", "~/.gnupg", "~/.kube", "~/.docker/config.json", "~/.config/gcloud", "~/.azure"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Every setting, with its default. The comment after each is its documentation."""
@@ -44,6 +51,19 @@ class Settings:
     redact_after_days: int = 7  # a deleted memory can be restored until then; then its text is removed
     purge_after_days: int = 30  # and after this long its row is removed too
     projects: Mapping[str, str] = field(default_factory=dict)  # aliases: directory or remote -> project name
+    sources: Mapping[str, tuple[Path, ...]] = field(
+        default_factory=dict
+    )  # where an agent's sessions lie: agent -> directories
+    capture_off: tuple[str, ...] = ()  # agents, projects and directories that are not captured
+    capture_only: tuple[str, ...] = ()  # opt-in: when set, only these agents, projects and directories are captured
+    deny_paths: tuple[str, ...] = DENIED  # what tools read from such files is not kept
+    redact_personal: bool = False  # also take out e-mail addresses, phone numbers, IBANs and card numbers
+    sweep_minutes: int = 10  # how often `sweep --watch` looks at every transcript
+    raw_inline_bytes: int = 65_536  # a body larger than this is kept beside the database
+    raw_soft_cap_bytes: int = 2_147_483_648  # above it, bodies of digested sessions are evicted, oldest first
+    raw_hard_cap_bytes: int = 4_294_967_296  # above it, bodies are evicted undigested too, and the loss is reported
+    raw_max_age_days: int = 180  # bodies of digested sessions older than this are evicted
+    distilled_cap_bytes: int = 8_589_934_592  # above it there is an alert; nothing distilled is ever dropped by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +73,11 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, str]
     config_file: Path
+
+
+def environment() -> Mapping[str, str]:
+    """The variables of this process, for what looks where other programs keep their files."""
+    return os.environ
 
 
 def default_data_dir(env: Mapping[str, str]) -> Path:
@@ -115,6 +140,10 @@ def _typed(name: str, value: Any, source: str) -> Any:
             return Path(value).expanduser()
         if name == "projects":
             return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}
+        if name == "sources":
+            return {str(agent): tuple(Path(one).expanduser() for one in _list(to)) for agent, to in dict(value).items()}
+        if default.type == "tuple[str, ...]":
+            return tuple(_list(value))
         if default.type == "bool":
             return value if isinstance(value, bool) else _boolean(value)
         if default.type == "int" and not isinstance(value, bool):
@@ -126,6 +155,14 @@ def _typed(name: str, value: Any, source: str) -> Any:
         raise ValueError
     except (ValueError, TypeError, AttributeError):
         raise InvalidInput(f"{name} = {str(value)[:60]!r} ({source}) is not a valid {default.type}") from None
+
+
+def _list(value: Any) -> list[str]:
+    """A list of words; from a variable, separated by commas."""
+    words = value.split(",") if isinstance(value, str) else list(value)
+    if not all(isinstance(word, str | Path) for word in words):
+        raise ValueError
+    return [str(word).strip() for word in words if str(word).strip()]
 
 
 def _boolean(text: str) -> bool:

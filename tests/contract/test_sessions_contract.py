@@ -90,7 +90,7 @@ def test_history_can_be_cut(store: Store, options: dict[str, int], expected: lis
 def test_a_user_message_opens_a_turn_and_answers_join_it(store: Store) -> None:
     events = talk("chat:1", "q1", "assistant: a1", "tool: t1", "assistant: a2", "q2", "assistant: a3")
     store.sessions.append(ANN, events)
-    assert turn_of(store, events[0].key) == ("q1", "a1\nt1\na2")
+    assert turn_of(store, events[0].key) == ("q1", "a1\na2\nt1")
     assert turn_of(store, events[4].key) == ("q2", "a3")
     assert [store.sessions.turn(ANN, e.key) for e in (events[1], events[5])] == [None, None]
     session = store.sessions.get(ANN, "chat:1")

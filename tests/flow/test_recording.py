@@ -111,7 +111,7 @@ def test_a_turn_is_a_prompt_and_all_that_answered_it(memory: Recollect) -> None:
     second = memory.record("s", "user", "thanks")
     turn = memory.turn(first)
     assert turn is not None
-    assert (turn.user_text, turn.agent_text) == ("fix the build", "error: missing semicolon\nadded it")
+    assert (turn.user_text, turn.agent_text) == ("fix the build", "added it\nerror: missing semicolon")
     assert memory.turn(second) is not None
     assert memory.turn("0" * 32) is None
     assert memory.turn("not hex") is None

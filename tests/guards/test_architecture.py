@@ -12,7 +12,7 @@ import pytest
 import recollect
 
 PACKAGE = Path(recollect.__file__).parent
-VALUES = {"model", "settings", "errors", "clock", "ids", "text", "version", "project", "stopwords"}
+VALUES = {"model", "settings", "errors", "clock", "ids", "text", "version", "project", "stopwords", "hook"}
 # A stage may import the values, itself, and what stands before it.
 STAGES = ["models", "capture", "distill", "store", "recall", "inject", "pipeline", "facade"]
 SHELLS = {"cli"}
@@ -52,7 +52,7 @@ def test_every_room_is_known() -> None:
 
 def test_only_the_settings_read_the_environment() -> None:
     readers = {name for name, path in modules() if "os.environ" in path.read_text() or "getenv" in path.read_text()}
-    assert readers <= {"settings.py", "cli/main.py", "cli/output.py", "models/minilm.py"}
+    assert readers <= {"settings.py", "hook.py", "cli/main.py", "cli/output.py", "models/minilm.py"}
 
 
 @pytest.mark.parametrize(("name", "path"), modules())

@@ -12,11 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from recollect.model import Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
+from recollect.model import Cost, Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from recollect.distill.digest import Digest
 
     Matrix = NDArray[np.float32]
 
@@ -126,6 +128,59 @@ class Upkeep:
 
 
 @dataclass(frozen=True, slots=True)
+class Seen:
+    """What was read of one transcript: enough to know whether it changed, and what it held. Never content.
+
+    `turns` are the keys of the human prompts in the file, `withheld` those of them that were not to be kept; `state` is
+    `read`, `withheld` (all of it), `empty` (no session in it) or `failed` (and `error` says why).
+    """
+
+    name: str
+    flavor: str
+    session: str | None
+    state: str
+    read_at: datetime
+    way: str = "sweep"
+    error: str | None = None
+    fingerprint: str = ""
+    complete_to: int = 0
+    turns: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What became of events that were given."""
+
+    added: int = 0
+    changed: int = 0
+    known: int = 0
+    forgotten: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """One transcript held against the store: how many of its turns are there, by which way, and which are not."""
+
+    seen: Seen
+    stored: int
+    forgotten: int
+    missing: tuple[str, ...]
+    ways: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RawUse:
+    """What one session's bodies take on disk, whether its digest covers it, and when the first of them came."""
+
+    session: str
+    bytes: int
+    digested: bool
+    born: float
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """How a store is, in figures."""
 
@@ -148,12 +203,53 @@ class Sessions(Protocol):
         until: datetime | None = None,
         title: str | None = None,
         meta: Mapping[str, Any] | None = None,
+        facts: Session | None = None,
     ) -> Session: ...
     def get(self, scope: Scope, session: str) -> Session | None: ...
     def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]: ...
     def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]: ...
-    def history(self, scope: Scope, session: str, *, last: int | None = None, after: int = -1) -> list[Event]: ...
+    def history(
+        self, scope: Scope, session: str, *, last: int | None = None, after: int = -1, first: int | None = None
+    ) -> list[Event]: ...
     def turn(self, scope: Scope, turn_id: str) -> Turn | None: ...
+
+
+class Captures(Protocol):
+    """What was read of agents' own files, and what their requests cost."""
+
+    def ingest(
+        self,
+        scope: Scope,
+        session: Session,
+        events: Sequence[Event],
+        costs: Sequence[Cost] = (),
+        *,
+        transcript: Seen | None = None,
+        changes: bool = True,
+    ) -> Ingested: ...
+    def seen(self, scope: Scope, name: str) -> Seen | None: ...
+    def note(self, scope: Scope, seen: Seen) -> None: ...
+    def coverage(self, scope: Scope) -> list[Covered]: ...
+    def costs(self, scope: Scope, session: str) -> list[Cost]: ...
+    def injected(self, scope: Scope, hashes: Sequence[str], *, at: datetime) -> None: ...
+    def was_injected(self, scope: Scope, text_hash: str) -> bool: ...
+
+
+class Digests(Protocol):
+    """What each session was, computed from its events."""
+
+    def get(self, scope: Scope, session: str) -> Digest | None: ...
+    def put(self, scope: Scope, digest: Digest, *, covers: int, at: datetime) -> None: ...
+    def due(self, scope: Scope, *, version: int) -> list[str]: ...
+
+
+class Bodies(Protocol):
+    """Bodies too big for a row, and what they take."""
+
+    def get(self, scope: Scope, body_hash: str) -> bytes | None: ...
+    def use(self, scope: Scope) -> list[RawUse]: ...
+    def evict(self, scope: Scope, session: str, *, at: datetime, undigested: bool = False) -> int: ...
+    def tick(self, now: datetime) -> float: ...
 
 
 class Gists(Protocol):
@@ -219,6 +315,12 @@ class Store(Protocol):
 
     @property
     def sessions(self) -> Sessions: ...
+    @property
+    def captures(self) -> Captures: ...
+    @property
+    def digests(self) -> Digests: ...
+    @property
+    def bodies(self) -> Bodies: ...
     @property
     def gists(self) -> Gists: ...
     @property

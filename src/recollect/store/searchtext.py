@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from recollect.stopwords import STOP_WORDS
 
-INDEX_VERSION = "1"
+INDEX_VERSION = "2"
 MAX_INDEXED_CHARS = 65_536
 MAX_QUERY_CHARS = 20_000
 MAX_TERMS = 32

@@ -64,10 +64,15 @@ def is_current(connection: apsw.Connection) -> bool:
 
 
 def turn_texts(rows: list[tuple[str, str]]) -> tuple[str, str]:
-    """What the user said and what answered, from (role, text) of a turn's events in order."""
+    """What the user said and what answered, from (role, text) of a turn's events in order.
+
+    Of what answered, words come before the output of tools, which is clipped: an answer at the end of much work is
+    still found and shown.
+    """
     user = [text for role, text in rows if role == "user"]
-    agent = [text[:TOOL_CHARS] if role == "tool" else text for role, text in rows if role != "user"]
-    return "\n".join(user), "\n".join(agent)
+    said = [text for role, text in rows if role not in ("user", "tool")]
+    shown = [text[:TOOL_CHARS] for role, text in rows if role == "tool"]
+    return "\n".join(user), "\n".join(said + shown)
 
 
 _ALL = {"memory": "all_memories", "gist": "all_gists", "turn": "all_turns"}

@@ -21,6 +21,7 @@ from recollect.model import Scope
 from recollect.store.port import Ages, Health, Receipt, Upkeep
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
+from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
 from recollect.store.sqlite.memories import audit, tombstone_key
 from recollect.store.sqlite.vectors import active_model
@@ -32,8 +33,9 @@ _COUNTED = ("sessions", "events", "turns", "gists", "memories", "vectors", "pend
 class SqliteKeeping:
     """Forgetting, upkeep and health of one SQLite file."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, bodies: SqliteBodies) -> None:
         self._db = database
+        self._bodies = bodies
 
     def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt:
         with self._db.write() as connection:
@@ -56,6 +58,9 @@ class SqliteKeeping:
             counts = _forget_session(connection, rows.owner, row, session, iso(at))
             audit(connection, rows.owner, at, "forget", "session", counts)
             connection.execute(_Q["scrub_due"])
+            files = self._bodies.sweep_unreferenced(connection, rows.owner)
+        for file in files:
+            file.unlink(missing_ok=True)
         return Receipt(counts, self._scrub())
 
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt:
@@ -70,8 +75,14 @@ class SqliteKeeping:
             for row, memory_id in list(connection.execute(_Q["memories_of_owner"], rows.params())):
                 counts.update(_forget_memory(connection, rows.owner, row, memory_id, iso(at)))
             connection.execute(_Q["drop_projects"], rows.params())
+            if rows.any_project:
+                connection.execute(_Q["drop_transcripts"], {"owner": rows.owner})
+                connection.execute(_Q["drop_injected"], {"owner": rows.owner})
             audit(connection, rows.owner, at, "forget", "everything", counts)
             connection.execute(_Q["scrub_due"])
+            files = self._bodies.sweep_unreferenced(connection, rows.owner)
+        for file in files:
+            file.unlink(missing_ok=True)
         return Receipt(counts, self._scrub())
 
     def forgotten(self, scope: Scope, session: str) -> datetime | None:
@@ -186,7 +197,7 @@ def _forget_session(connection: apsw.Connection, owner: int, row: int, session: 
         _forget_memory(connection, owner, memory, memory_id, at)
     connection.execute(_Q["bury_events"], {"session": row, "at": at})
     connection.execute(_Q["bury"], {"owner": owner, "key": _session_key(session), "at": at})
-    for step in ("drop_events", "drop_turns", "drop_gist", "drop_session"):
+    for step in ("drop_costs", "drop_digest", "drop_events", "drop_turns", "drop_gist", "drop_session"):
         connection.execute(_Q[step], {"session": row})
     return {"sessions": 1, "events": events, "turns": len(turns), "gists": len(gists), "memories": len(memories)}
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,21 +11,15 @@ from typing import Any
 import apsw
 
 from recollect.clock import from_iso, iso
-from recollect.errors import ScopeError, StoreCorrupt
-from recollect.model import Event, Scope, Session, Turn
+from recollect.errors import StoreCorrupt
+from recollect.model import Body, Event, Raw, Scope, Session, Turn
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
+from recollect.store.sqlite.appending import Appending, as_json, ensure_session, set_facts
 from recollect.store.sqlite.database import Database
 from recollect.text import content_hash
 
 _Q = load_queries(Path(__file__).parent / "queries" / "sessions.sql")
-_FLAVOR = re.compile(r"([a-z][a-z0-9_-]{0,31}):.")
-
-
-def flavor_of(session: str) -> str:
-    """The agent named before the colon of a session id; `chat` when there is none."""
-    match = _FLAVOR.match(session)
-    return match[1] if match else "chat"
 
 
 class SqliteSessions:
@@ -45,17 +37,20 @@ class SqliteSessions:
         until: datetime | None = None,
         title: str | None = None,
         meta: Mapping[str, Any] | None = None,
+        facts: Session | None = None,
     ) -> Session:
-        """The session, made if absent and lasting from `at` to `until` at least; title and meta are set when given."""
+        """The session, made if absent and lasting from `at` to `until` at least; what else is given is set."""
         with self._db.write() as connection:
             rows = scoping.ensure(connection, scope)
-            row, _ = _ensure_session(connection, rows, session, iso(at))
+            row, _ = ensure_session(connection, rows, session, iso(at))
             if until is not None:
                 connection.execute(_Q["stretch_session"], {"session": row, "at": iso(at), "until": iso(until)})
             if title is not None:
                 connection.execute(_Q["set_title"], {"session": row, "title": title})
             if meta is not None:
-                connection.execute(_Q["set_meta"], {"session": row, "meta": json.dumps(dict(meta), ensure_ascii=False)})
+                connection.execute(_Q["set_meta"], {"session": row, "meta": as_json(meta)})
+            if facts is not None:
+                set_facts(connection, row, facts)
         found = self.get(scope.within(None), session)
         assert found is not None
         return found
@@ -80,31 +75,25 @@ class SqliteSessions:
     def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]:
         """Add events in order, in one transaction; False for one that was there before or was forgotten."""
         with self._db.write() as connection:
-            rows = scoping.ensure(connection, scope)
-            open_sessions: dict[str, _Appending] = {}
-            added = []
-            for event in events:
-                key = bytes.fromhex(event.key)
-                new = not scoping.one(connection, _Q["is_known"], {"owner": rows.owner, "key": key})
-                added.append(new)
-                if new:
-                    if event.session not in open_sessions:
-                        open_sessions[event.session] = _begin(connection, rows, event)
-                    _append(connection, rows.owner, open_sessions[event.session], event, key)
-            for session in open_sessions.values():
-                for turn in session.changed:
-                    index.add(connection, "turn", turn)
+            appending = Appending(connection, scoping.ensure(connection, scope))
+            added = [appending.add(event) == "added" for event in events]
+            appending.finish()
         return added
 
-    def history(self, scope: Scope, session: str, *, last: int | None = None, after: int = -1) -> list[Event]:
-        """What was said, oldest first: all of it, the last n, or what came after a position."""
+    def history(
+        self, scope: Scope, session: str, *, last: int | None = None, after: int = -1, first: int | None = None
+    ) -> list[Event]:
+        """What was said, oldest first: all of it, the last n, or what came after a position (the first n of it)."""
         with self._db.read() as connection:
             rows = scoping.find(connection, scope)
             found = rows and _find_session(connection, rows, session)
             if not found:
                 return []
             params = {"session": found[0], "after": after, "last": -1 if last is None else last}
-            return [_event(session, row) for row in connection.execute(_Q["history"], params)]
+            if first is not None:
+                params |= {"until": after + first}  # positions have no holes
+            query = _Q["history"] if first is None else _Q["history_page"]
+            return [_event(session, row) for row in connection.execute(query, params)]
 
     def turn(self, scope: Scope, turn_id: str) -> Turn | None:
         """A turn by the key of its first event."""
@@ -126,18 +115,6 @@ class SqliteSessions:
             return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
 
 
-@dataclass(slots=True)
-class _Appending:
-    """Where a session stands while events are added to it."""
-
-    row: int
-    project: int | None
-    position: int
-    turn: int | None
-    ordinal: int
-    changed: dict[int, None] = field(default_factory=dict)
-
-
 def _visible(rows: scoping.Rows) -> dict[str, object]:
     return {"owner": rows.owner, "any_project": rows.any_project, "project": rows.project}
 
@@ -149,58 +126,14 @@ def _find_session(connection: apsw.Connection, rows: scoping.Rows, session: str)
     return found[0], found[1]
 
 
-def _ensure_session(connection: apsw.Connection, rows: scoping.Rows, session: str, at: str) -> tuple[int, int | None]:
-    params = {"owner": rows.owner, "id": session, "flavor": flavor_of(session), "project": rows.project, "at": at}
-    connection.execute(_Q["add_session"], params)
-    row, project = scoping.row(connection, _Q["session_row"], {"owner": rows.owner, "id": session})
-    if not rows.any_project and project not in (None, rows.project):
-        raise ScopeError(f"session {session} belongs to another project")
-    return row, project
-
-
-def _begin(connection: apsw.Connection, rows: scoping.Rows, event: Event) -> _Appending:
-    row, project = _ensure_session(connection, rows, event.session, iso(event.occurred_at))
-    position = scoping.one(connection, _Q["last_position"], {"session": row})
-    turn, ordinal = connection.execute(_Q["last_turn"], {"session": row}).fetchone() or (None, -1)
-    return _Appending(row, project, -1 if position is None else position, turn, ordinal)
-
-
-def _append(connection: apsw.Connection, owner: int, session: _Appending, event: Event, key: bytes) -> None:
-    at = iso(event.occurred_at)
-    session.position += 1
-    if event.role == "user" or session.turn is None:
-        session.ordinal += 1
-        params: dict[str, object] = {"owner": owner, "session": session.row, "project": session.project, "key": key}
-        params |= {"ordinal": session.ordinal, "occurred_at": at}
-        session.turn = int(scoping.row(connection, _Q["add_turn"], params)[0])
-    elif session.turn not in session.changed:
-        index.drop(connection, "turn", session.turn, vectors=False)
-    session.changed[session.turn] = None
-    connection.execute(
-        _Q["add_event"],
-        {
-            "owner": owner,
-            "key": key,
-            "session": session.row,
-            "turn": session.turn,
-            "position": session.position,
-            "kind": event.kind,
-            "role": event.role,
-            "origin": event.origin,
-            "text": event.text,
-            "text_hash": bytes.fromhex(content_hash(event.text)),
-            "occurred_at": at,
-            "recorded_at": iso(event.recorded_at),
-            "meta": json.dumps(dict(event.meta)),
-        },
-    )
-    connection.execute(_Q["lengthen_turn"], {"turn": session.turn, "chars": len(event.text)})
-    connection.execute(_Q["stretch_session"], {"session": session.row, "at": at, "until": at})
-
-
 def _session(row: tuple[Any, ...]) -> Session:
-    id_, flavor, title, project, started, ended, turns, meta = row
-    return Session(id_, flavor, title, project, from_iso(started), from_iso(ended), turns, json.loads(meta))
+    id_, flavor, title, project, started, ended, turns, meta, parent, relation, cwd, branch, commit, models, *rest = row
+    version, interactive, outcome = rest
+    return Session(
+        *(id_, flavor, title, project, from_iso(started), from_iso(ended), turns, json.loads(meta), parent, relation),
+        *(cwd, branch, commit, tuple(json.loads(models)), version, None if interactive is None else bool(interactive)),
+        outcome,
+    )
 
 
 def _check(session: str, key: bytes, text: str, text_hash: bytes) -> None:
@@ -212,8 +145,28 @@ def _check(session: str, key: bytes, text: str, text_hash: bytes) -> None:
 
 
 def _event(session: str, row: tuple[Any, ...]) -> Event:
-    key, kind, role, origin, text, text_hash, occurred, recorded, position, meta = row
+    (
+        key,
+        kind,
+        role,
+        origin,
+        text,
+        text_hash,
+        occurred,
+        recorded,
+        position,
+        meta,
+        way,
+        path,
+        raw_at,
+        raw_size,
+        bodies,
+    ) = row
     _check(session, key, text, text_hash)
     return Event(
-        key.hex(), session, kind, role, origin, text, from_iso(occurred), from_iso(recorded), position, json.loads(meta)
+        *(key.hex(), session, kind, role, origin, text, from_iso(occurred), from_iso(recorded), position),
+        json.loads(meta),
+        way,
+        None if path is None or raw_at is None else Raw(path, raw_at, raw_size),
+        tuple(Body(*body) for body in json.loads(bodies)),
     )

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from recollect.store import datadir
 from recollect.store.sqlite import index
+from recollect.store.sqlite.bodies import SqliteBodies
+from recollect.store.sqlite.captures import SqliteCaptures
 from recollect.store.sqlite.database import Database
+from recollect.store.sqlite.digests import SqliteDigests
 from recollect.store.sqlite.gists import SqliteGists
 from recollect.store.sqlite.keeping import SqliteKeeping
 from recollect.store.sqlite.memories import SqliteMemories
@@ -23,11 +26,14 @@ class SqliteStore:
     def __init__(self, data_dir: Path) -> None:
         self.database = Database(datadir.prepare(data_dir) / FILE_NAME)
         self.sessions = SqliteSessions(self.database)
+        self.bodies = SqliteBodies(self.database)
+        self.captures = SqliteCaptures(self.database, self.bodies)
+        self.digests = SqliteDigests(self.database)
         self.gists = SqliteGists(self.database)
         self.memories = SqliteMemories(self.database)
         self.search = SqliteSearch(self.database)
         self.vectors = SqliteVectors(self.database)
-        self.keeping = SqliteKeeping(self.database)
+        self.keeping = SqliteKeeping(self.database, self.bodies)
         with self.database.read() as connection:
             current = index.is_current(connection)
         if not current:

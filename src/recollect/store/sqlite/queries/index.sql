@@ -28,7 +28,8 @@ SELECT owner, content FROM gists WHERE row = :doc;
 SELECT owner FROM turns WHERE row = :doc;
 
 -- name: turn_events
-SELECT role, text FROM events WHERE turn = :doc ORDER BY position;
+SELECT role, substr(text, 1, 65536) FROM events
+WHERE turn = :doc AND {spoken} ORDER BY position;
 
 -- name: count
 INSERT INTO indexed (tier, owner, rows) VALUES (:tier, :owner, :by), (:tier, 0, :by)

@@ -30,6 +30,18 @@ SELECT count(*) FROM events WHERE session = :session;
 -- name: drop_events
 DELETE FROM events WHERE session = :session;
 
+-- name: drop_costs
+DELETE FROM costs WHERE session = :session;
+
+-- name: drop_digest
+DELETE FROM digests WHERE session = :session;
+
+-- name: drop_transcripts
+DELETE FROM transcripts WHERE owner = :owner;
+
+-- name: drop_injected
+DELETE FROM injected WHERE owner = :owner;
+
 -- name: drop_turns
 DELETE FROM turns WHERE session = :session;
 

@@ -34,3 +34,6 @@ AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
   AND (:since IS NULL OR t.occurred_at >= :since)
   AND (:until IS NULL OR t.occurred_at <= :until)
   AND (:as_of IS NULL OR t.occurred_at <= :as_of)
+
+-- name: spoken
+kind NOT IN ('thinking', 'injected_context', 'turn_end', 'summary', 'compaction')

@@ -76,7 +76,7 @@ WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
 
 -- name: turn_events
 SELECT turn, role, text, text_hash FROM events
-WHERE +owner = :owner AND turn IN (SELECT value FROM json_each(:docs)) ORDER BY turn, position;
+WHERE +owner = :owner AND turn IN (SELECT value FROM json_each(:docs)) AND {spoken} ORDER BY turn, position;
 
 -- name: visible_memory
 SELECT row FROM memories WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))

@@ -22,6 +22,20 @@ UPDATE sessions SET title = :title WHERE row = :session;
 -- name: set_meta
 UPDATE sessions SET meta = :meta WHERE row = :session;
 
+-- name: set_facts
+UPDATE sessions SET title = ifnull(:title, title), parent = ifnull(:parent, parent),
+  relation = CASE WHEN :relation = 'root' THEN relation ELSE :relation END, cwd = ifnull(:cwd, cwd),
+  branch = ifnull(:branch, branch), commit_id = ifnull(:commit, commit_id),
+  models = CASE WHEN :models = '[]' THEN models ELSE :models END, agent_version = ifnull(:agent_version, agent_version),
+  interactive = ifnull(:interactive, interactive), meta = json_patch(meta, :meta)
+WHERE row = :session;
+
+-- name: set_project
+UPDATE sessions SET project = :project WHERE row = :session AND project IS NULL;
+
+-- name: set_turn_projects
+UPDATE turns SET project = :project WHERE session = :session AND project IS NULL;
+
 -- name: stretch_session
 UPDATE sessions SET started_at = min(started_at, :at), ended_at = max(ended_at, :until) WHERE row = :session;
 
@@ -29,11 +43,13 @@ UPDATE sessions SET started_at = min(started_at, :at), ended_at = max(ended_at, 
 SELECT row, project FROM sessions WHERE owner = :owner AND id = :id;
 
 -- name: session
-SELECT id, flavor, title, project_name, started_at, ended_at, turns, meta FROM session_rows
+SELECT id, flavor, title, project_name, started_at, ended_at, turns, meta, parent, relation, cwd, branch, commit_id, models,
+       agent_version, interactive, outcome FROM session_rows
 WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :project);
 
 -- name: sessions
-SELECT id, flavor, title, project_name, started_at, ended_at, turns, meta FROM session_rows
+SELECT id, flavor, title, project_name, started_at, ended_at, turns, meta, parent, relation, cwd, branch, commit_id, models,
+       agent_version, interactive, outcome FROM session_rows
 WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :project)
 ORDER BY ended_at DESC, id LIMIT :limit OFFSET :offset;
 
@@ -47,21 +63,50 @@ SELECT row, ordinal FROM turns WHERE session = :session ORDER BY ordinal DESC LI
 SELECT EXISTS (SELECT 1 FROM events WHERE owner = :owner AND key = :key)
     OR EXISTS (SELECT 1 FROM tombstones WHERE owner = :owner AND key = :key);
 
+-- name: known_event
+SELECT row, turn, text_hash, session FROM events WHERE owner = :owner AND key = :key;
+
+-- name: is_buried
+SELECT 1 FROM tombstones WHERE owner = :owner AND key = :key;
+
+-- name: add_event_body
+INSERT INTO event_bodies (event, owner, hash) VALUES (:event, :owner, :hash) ON CONFLICT DO NOTHING;
+
+-- name: event_length
+SELECT length(text) FROM events WHERE row = :row;
+
+-- name: change_event
+UPDATE events SET text = :text, text_hash = :text_hash, meta = :meta WHERE row = :row;
+
 -- name: add_turn
 INSERT INTO turns (owner, session, project, key, ordinal, occurred_at)
 VALUES (:owner, :session, :project, :key, :ordinal, :occurred_at) RETURNING row;
 
 -- name: add_event
-INSERT INTO events (owner, key, session, turn, position, kind, role, origin, text, text_hash, occurred_at, recorded_at, meta)
-VALUES (:owner, :key, :session, :turn, :position, :kind, :role, :origin, :text, :text_hash, :occurred_at, :recorded_at, :meta);
+INSERT INTO events (owner, key, session, turn, position, kind, role, origin, text, text_hash, occurred_at, recorded_at, meta,
+  way, transcript, raw_at, raw_size)
+VALUES (:owner, :key, :session, :turn, :position, :kind, :role, :origin, :text, :text_hash, :occurred_at, :recorded_at, :meta,
+  :way, :transcript, :raw_at, :raw_size)
+RETURNING row;
 
 -- name: lengthen_turn
 UPDATE turns SET chars = chars + :chars WHERE row = :turn;
 
 -- name: history
-SELECT key, kind, role, origin, text, text_hash, occurred_at, recorded_at, position, meta FROM (
+SELECT e.key, kind, role, origin, text, text_hash, occurred_at, recorded_at, position, meta, e.way, t.name, raw_at, raw_size,
+  (SELECT json_group_array(json_array(lower(hex(b.hash)), b.media, b.bytes)) FROM event_bodies eb
+   JOIN bodies b ON b.owner = eb.owner AND b.hash = eb.hash WHERE eb.event = e.row)
+FROM (
   SELECT * FROM events WHERE session = :session AND position > :after ORDER BY position DESC LIMIT :last
-) ORDER BY position;
+) e LEFT JOIN transcripts t ON t.row = e.transcript ORDER BY position;
+
+-- name: history_page
+SELECT e.key, kind, role, origin, text, text_hash, occurred_at, recorded_at, position, meta, e.way, t.name, raw_at, raw_size,
+  (SELECT json_group_array(json_array(lower(hex(b.hash)), b.media, b.bytes)) FROM event_bodies eb
+   JOIN bodies b ON b.owner = eb.owner AND b.hash = eb.hash WHERE eb.event = e.row)
+FROM (
+  SELECT * FROM events WHERE session = :session AND position > :after AND position <= :until ORDER BY position LIMIT :last
+) e LEFT JOIN transcripts t ON t.row = e.transcript ORDER BY position;
 
 -- name: turn_by_key
 SELECT t.row, s.id, p.name, t.occurred_at FROM turns t
@@ -69,4 +114,4 @@ JOIN sessions s ON s.row = t.session LEFT JOIN projects p ON p.row = t.project
 WHERE t.owner = :owner AND t.key = :key AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
 -- name: turn_events
-SELECT role, text, key, text_hash FROM events WHERE turn = :turn ORDER BY position;
+SELECT role, text, key, text_hash FROM events WHERE turn = :turn AND {spoken} ORDER BY position;

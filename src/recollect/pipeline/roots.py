@@ -1,0 +1,38 @@
+"""Where agents' sessions are looked for: what the user configured, else where each agent keeps them by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from recollect.capture.sources import FLAVORS, source
+from recollect.capture.transcript import Transcript
+from recollect.settings import Settings, environment
+
+
+def roots_of(flavor: str, settings: Settings) -> list[Path]:
+    """The directories of one agent that exist, each once."""
+    given = settings.sources.get(flavor)
+    found = list(given) if given else source(flavor).roots(Path.home(), environment())
+    return [root for root in dict.fromkeys(path.expanduser() for path in found) if root.is_dir()]
+
+
+def discover(settings: Settings, given: Mapping[str, Sequence[Path]] | None = None) -> Iterator[Transcript]:
+    """Every transcript there is, the oldest first; with `given`, only those of these agents in these directories.
+
+    Oldest first, because a fork repeats what it came from: what both hold belongs to the one that was there before.
+    """
+    found: list[tuple[float, Transcript]] = []
+    for flavor in FLAVORS if given is None else given:
+        places = roots_of(flavor, settings) if given is None or not given[flavor] else list(given[flavor])
+        for root in places:
+            found += [(_time(transcript), transcript) for transcript in source(flavor).discover(root)]
+    found.sort(key=lambda pair: (pair[0], pair[1].name))
+    return (transcript for _, transcript in found)
+
+
+def _time(transcript: Transcript) -> float:
+    try:
+        return transcript.files[0].stat().st_mtime if transcript.files else 0.0
+    except OSError:
+        return 0.0

@@ -1,0 +1,186 @@
+"""The one way events come in: each once, in order, grouped into turns, searchable when the transaction ends.
+
+Whatever brings them (a program, a hook, a sweep, an import), the key decides: an event that is there already is left
+alone, or changed when its agent wrote it anew (a message that was still being streamed); one that was forgotten stays so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import apsw
+
+from recollect.clock import iso
+from recollect.errors import ScopeError
+from recollect.model import Event, Session
+from recollect.store.sql import load_queries
+from recollect.store.sqlite import index, scoping
+from recollect.text import content_hash
+
+_Q = load_queries(Path(__file__).parent / "queries" / "sessions.sql")
+Fate = Literal["added", "changed", "known", "forgotten"]
+_FLAVOR = re.compile(r"([a-z][a-z0-9_-]{0,31}):.")
+
+
+def flavor_of(session: str) -> str:
+    """The agent named before the colon of a session id; `chat` when there is none."""
+    match = _FLAVOR.match(session)
+    return match[1] if match else "chat"
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a session stands while events are added to it."""
+
+    row: int
+    project: int | None
+    position: int
+    turn: int | None
+    ordinal: int
+    started: str
+    ended: str
+
+
+@dataclass(slots=True)
+class Appending:
+    """Events coming in, within one write transaction: `add` each, then `finish`."""
+
+    connection: apsw.Connection
+    rows: scoping.Rows
+    changes: bool = False  # whether an event that is known may be written anew
+    transcript: int | None = None
+    _places: dict[str, _Place] = field(default_factory=dict)
+    _touched: dict[int, int] = field(default_factory=dict)  # turn -> characters it grew by
+
+    def add(self, event: Event) -> Fate:
+        """Take one event in; the events of a session must come in their order."""
+        key = bytes.fromhex(event.key)
+        params = {"owner": self.rows.owner, "key": key}
+        known = self.connection.execute(_Q["known_event"], params).fetchone()
+        if known is not None:
+            return self._change(event, *known) if self.changes else "known"
+        if self.connection.execute(_Q["is_buried"], params).fetchone():
+            return "forgotten"
+        self._insert(event, key)
+        return "added"
+
+    def finish(self) -> None:
+        """Make what was added searchable."""
+        for place in self._places.values():
+            params = {"session": place.row, "at": place.started, "until": place.ended}
+            self.connection.execute(_Q["stretch_session"], params)
+        for turn, chars in self._touched.items():
+            self.connection.execute(_Q["lengthen_turn"], {"turn": turn, "chars": chars})
+            index.add(self.connection, "turn", turn)
+
+    def _insert(self, event: Event, key: bytes) -> None:
+        at = iso(event.occurred_at)
+        place = self._places.get(event.session) or self._begin(event.session, at)
+        place.position += 1
+        place.started, place.ended = min(place.started, at), max(place.ended, at)
+        if event.role == "user" or place.turn is None:
+            place.ordinal += 1
+            place.turn = self._open_turn(place, key, at)
+        turn = place.turn
+        self._touch(turn)
+        self._touched[turn] += len(event.text)
+        raw = event.raw
+        row = scoping.row(
+            self.connection,
+            _Q["add_event"],
+            {
+                "owner": self.rows.owner,
+                "key": key,
+                "session": place.row,
+                "turn": turn,
+                "position": place.position,
+                "kind": event.kind,
+                "role": event.role,
+                "origin": event.origin,
+                "text": event.text,
+                "text_hash": bytes.fromhex(content_hash(event.text)),
+                "occurred_at": at,
+                "recorded_at": iso(event.recorded_at),
+                "meta": as_json(event.meta),
+                "way": event.way,
+                "transcript": self.transcript,
+                "raw_at": raw.at if raw and self.transcript else None,
+                "raw_size": raw.size if raw and self.transcript else None,
+            },
+        )
+        for body in event.bodies:
+            params = {"event": row[0], "owner": self.rows.owner, "hash": bytes.fromhex(body.hash)}
+            self.connection.execute(_Q["add_event_body"], params)
+
+    def _open_turn(self, place: _Place, key: bytes, at: str) -> int:
+        params: dict[str, object] = {"owner": self.rows.owner, "session": place.row, "project": place.project}
+        params |= {"key": key, "ordinal": place.ordinal, "occurred_at": at}
+        turn = int(scoping.row(self.connection, _Q["add_turn"], params)[0])
+        self._touched[turn] = 0
+        return turn
+
+    def _touch(self, turn: int) -> None:
+        """A turn that is about to change leaves the index first, while its rows are still what was indexed."""
+        if turn not in self._touched:
+            index.drop(self.connection, "turn", turn, vectors=False)
+            self._touched[turn] = 0
+
+    def _change(self, event: Event, row: int, turn: int, text_hash: bytes, _session: int) -> Fate:
+        new_hash = bytes.fromhex(content_hash(event.text))
+        if new_hash == text_hash:
+            return "known"
+        self._touch(turn)
+        old = scoping.one(self.connection, _Q["event_length"], {"row": row}) or 0
+        self._touched[turn] += len(event.text) - old
+        params = {"row": row, "text": event.text, "text_hash": new_hash, "meta": as_json(event.meta)}
+        self.connection.execute(_Q["change_event"], params)
+        return "changed"
+
+    def _begin(self, session: str, at: str) -> _Place:
+        row, project = ensure_session(self.connection, self.rows, session, at)
+        position = scoping.one(self.connection, _Q["last_position"], {"session": row})
+        found = self.connection.execute(_Q["last_turn"], {"session": row}).fetchone()
+        turn, ordinal = found or (None, -1)
+        place = _Place(row, project, -1 if position is None else position, turn, ordinal, at, at)
+        self._places[session] = place
+        return place
+
+
+def ensure_session(connection: apsw.Connection, rows: scoping.Rows, session: str, at: str) -> tuple[int, int | None]:
+    params = {"owner": rows.owner, "id": session, "flavor": flavor_of(session), "project": rows.project, "at": at}
+    connection.execute(_Q["add_session"], params)
+    row, project = scoping.row(connection, _Q["session_row"], {"owner": rows.owner, "id": session})
+    if not rows.any_project and project not in (None, rows.project):
+        raise ScopeError(f"session {session} belongs to another project")
+    return row, project
+
+
+def set_facts(connection: apsw.Connection, row: int, facts: Session) -> None:
+    """What is known about a session now; what is not known leaves what was."""
+    interactive = None if facts.interactive is None else int(facts.interactive)
+    connection.execute(
+        _Q["set_facts"],
+        {
+            "session": row,
+            "title": facts.title,
+            "parent": facts.parent,
+            "relation": facts.relation,
+            "cwd": facts.cwd,
+            "branch": facts.branch,
+            "commit": facts.commit,
+            "models": json.dumps(list(facts.models)),
+            "agent_version": facts.agent_version,
+            "interactive": interactive,
+            "meta": as_json(facts.meta),
+        },
+    )
+
+
+def as_json(value: Mapping[str, Any]) -> str:
+    """An object as JSON text; lone surrogates are escaped, so that any text can be held."""
+    return json.dumps(value, default=str, separators=(",", ":")) if value else "{}"

@@ -1,0 +1,193 @@
+"""What was read of agents' files: events and costs into the rows, each once, and the record of what every file held."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from recollect.clock import from_iso, iso
+from recollect.model import Cost, Event, Scope, Session
+from recollect.store.port import Covered, Ingested, Seen
+from recollect.store.sql import load_queries
+from recollect.store.sqlite import scoping
+from recollect.store.sqlite.appending import Appending, as_json, set_facts
+from recollect.store.sqlite.bodies import SqliteBodies
+from recollect.store.sqlite.database import Database
+
+_Q = load_queries(Path(__file__).parent / "queries" / "capture.sql")
+_S = load_queries(Path(__file__).parent / "queries" / "sessions.sql")
+_KEY_BYTES = 16
+
+
+class SqliteCaptures:
+    """Captured sessions in SQLite."""
+
+    def __init__(self, database: Database, bodies: SqliteBodies) -> None:
+        self._db = database
+        self._bodies = bodies
+
+    def ingest(
+        self,
+        scope: Scope,
+        session: Session,
+        events: Sequence[Event],
+        costs: Sequence[Cost] = (),
+        *,
+        transcript: Seen | None = None,
+        changes: bool = True,
+    ) -> Ingested:
+        """Everything in one transaction. The session's project is the one given when it has none yet.
+
+        Without `changes`, an event that is known stays as it is. With a transcript, what was read of it is written down in the same transaction: either both are there or none.
+        """
+        for event in events:  # files first: a row never names a body that is not there
+            for body in event.bodies:
+                self._bodies.keep(scope, body)
+        with self._db.write() as connection:
+            rows = scoping.ensure(connection, scope.within(None))
+            file = _transcript_row(connection, rows.owner, transcript)
+            appending = Appending(connection, rows, changes=changes, transcript=file)
+            fates = Counter(appending.add(event) for event in events)
+            appending.finish()
+            row = _session_row(connection, rows, session)
+            if row is not None:
+                _set_project(connection, rows.owner, row, session.project)
+                set_facts(connection, row, session)
+                for cost in costs:
+                    _add_cost(connection, rows.owner, row, cost)
+            if transcript is not None and transcript.state != "reading":
+                _note(connection, rows.owner, transcript)
+        return Ingested(fates["added"], fates["changed"], fates["known"], fates["forgotten"])
+
+    def seen(self, scope: Scope, name: str) -> Seen | None:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            found = rows and connection.execute(_Q["seen"], {"owner": rows.owner, "name": name}).fetchone()
+            return _seen(found) if found else None
+
+    def note(self, scope: Scope, seen: Seen) -> None:
+        """Write down what was read of a transcript."""
+        with self._db.write() as connection:
+            _note(connection, scoping.ensure(connection, scope.within(None)).owner, seen)
+
+    def coverage(self, scope: Scope) -> list[Covered]:
+        """Every transcript that was read, held against the events that are there now."""
+        with self._db.snapshot() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            known = [_seen(row) for row in connection.execute(_Q["all_seen"], {"owner": rows.owner})]
+            return [_covered(connection, rows.owner, seen) for seen in known]
+
+    def costs(self, scope: Scope, session: str) -> list[Cost]:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            row = rows and scoping.one(connection, _Q["session_row"], {**rows.params(), "id": session})
+            if not row:
+                return []
+            return [
+                Cost(key.hex(), session, from_iso(at), *rest)
+                for key, at, *rest in connection.execute(_Q["costs"], {"session": row})
+            ]
+
+    def injected(self, scope: Scope, hashes: Sequence[str], *, at: datetime) -> None:
+        """Remember blocks that were put before an agent, by the hash of their folded text."""
+        with self._db.write() as connection:
+            owner = scoping.ensure(connection, scope.within(None)).owner
+            for text_hash in hashes:
+                params = {"owner": owner, "hash": bytes.fromhex(text_hash), "at": iso(at)}
+                connection.execute(_Q["add_injected"], params)
+
+    def was_injected(self, scope: Scope, text_hash: str) -> bool:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            params = {"owner": rows.owner if rows else 0, "hash": bytes.fromhex(text_hash)}
+            return connection.execute(_Q["was_injected"], params).fetchone() is not None
+
+
+def _transcript_row(connection: apsw.Connection, owner: int, seen: Seen | None) -> int | None:
+    if seen is None:
+        return None
+    params = {"owner": owner, "name": seen.name, "flavor": seen.flavor, "session": seen.session, "way": seen.way}
+    return int(scoping.row(connection, _Q["add_transcript"], {**params, "read_at": iso(seen.read_at)})[0])
+
+
+def _session_row(connection: apsw.Connection, rows: scoping.Rows, session: Session) -> int | None:
+    """The session's row; a session of which nothing was kept is not made."""
+    return scoping.one(connection, _Q["session_row"], {**rows.params(), "id": session.id})
+
+
+def _set_project(connection: apsw.Connection, owner: int, row: int, name: str | None) -> None:
+    if name is None:
+        return
+    project = scoping.ensure_project(connection, owner, name)
+    connection.execute(_S["set_project"], {"session": row, "project": project})
+    if connection.changes():
+        connection.execute(_S["set_turn_projects"], {"session": row, "project": project})
+
+
+def _add_cost(connection: apsw.Connection, owner: int, row: int, cost: Cost) -> None:
+    params = {name: getattr(cost, name) for name in _COST_FIELDS}
+    params |= {"owner": owner, "key": bytes.fromhex(cost.key), "session": row, "at": iso(cost.at)}
+    connection.execute(_Q["add_cost"], params)
+
+
+_COST_FIELDS = (
+    *("model", "input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "usd", "usd_source"),
+)
+
+
+def _note(connection: apsw.Connection, owner: int, seen: Seen) -> None:
+    connection.execute(
+        _Q["note"],
+        {
+            "owner": owner,
+            "name": seen.name,
+            "flavor": seen.flavor,
+            "session": seen.session,
+            "state": seen.state,
+            "error": seen.error,
+            "fingerprint": seen.fingerprint,
+            "complete_to": seen.complete_to,
+            "turns": bytes.fromhex("".join(seen.turns)),
+            "withheld": bytes.fromhex("".join(seen.withheld)),
+            "counts": as_json(dict(seen.counts)),
+            "way": seen.way,
+            "read_at": iso(seen.read_at),
+        },
+    )
+
+
+def _seen(row: tuple[Any, ...]) -> Seen:
+    name, flavor, session, state, read_at, way, error, fingerprint, complete_to, turns, withheld, counts, _ = row
+    return Seen(
+        *(name, flavor, session, state, from_iso(read_at), way, error, fingerprint, complete_to),
+        _keys(turns),
+        _keys(withheld),
+        json.loads(counts),
+    )
+
+
+def _keys(packed: bytes) -> tuple[str, ...]:
+    return tuple(packed[at : at + _KEY_BYTES].hex() for at in range(0, len(packed), _KEY_BYTES))
+
+
+def _covered(connection: apsw.Connection, owner: int, seen: Seen) -> Covered:
+    ways: Counter[str] = Counter()
+    missing, forgotten, withheld = [], 0, set(seen.withheld)
+    for key in seen.turns:
+        params = {"owner": owner, "key": bytes.fromhex(key)}
+        way = connection.execute(_Q["way_of"], params).fetchone()
+        if way is not None:
+            ways[way[0]] += 1
+        elif connection.execute(_Q["is_buried"], params).fetchone():
+            forgotten += 1
+        elif key not in withheld:
+            missing.append(key)
+    return Covered(seen, sum(ways.values()), forgotten, tuple(missing), ways)

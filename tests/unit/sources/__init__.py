@@ -1,0 +1,1 @@
+"""Each agent's source, on real excerpts of its files."""
