@@ -5,7 +5,7 @@ Opened on a data directory it is the embedded store; every call stays inside the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -44,8 +44,12 @@ from recollect.store.port import Ages, Filter, Health, Receipt, Store, Upkeep
 from recollect.text import estimate_tokens, require_text
 
 if TYPE_CHECKING:
+    from recollect.distill.digest import Digest
     from recollect.distill.gist import Summarizer
     from recollect.models.port import Embedder
+    from recollect.pipeline.coverage import Coverage
+    from recollect.pipeline.drain import Drained
+    from recollect.pipeline.sweep import Report
 
 
 class Recollect:
@@ -173,6 +177,79 @@ class Recollect:
         kept, _ = self.store.memories.add(self.scope, memory)
         self._ring()
         return kept
+
+    def sweep(
+        self,
+        sources: Mapping[str, Sequence[str | Path]] | None = None,
+        *,
+        dry_run: bool = False,
+        progress: Callable[[int, int, str], None] = lambda done, total, name: None,
+    ) -> Report:
+        """Capture every agent's sessions that are new or changed: read, clean, store, digest, keep the raw budget.
+
+        `sources` narrows it to agents, and to directories where given: {"claude": ["~/work/logs"], "codex": []}.
+        """
+        from recollect.pipeline.embedding import alone
+        from recollect.pipeline.roots import discover
+        from recollect.pipeline.sweep import Report, sweep
+
+        with alone(self.settings.data_dir / "sweep.lock") as free:
+            if not free:
+                return Report(busy=True)
+            found = discover(self.settings, _places(sources))
+            report = sweep(
+                self.store, self.scope, self.settings, self._clock, found, dry_run=dry_run, progress=progress
+            )
+        self._ring()
+        return report
+
+    def drain(self) -> Drained:
+        """Read the sessions that hooks told of since the last time."""
+        from recollect.pipeline.drain import drain
+
+        drained = drain(self.store, self.scope, self.settings, self._clock)
+        self._ring()
+        return drained
+
+    def backfill(
+        self,
+        agent: str,
+        *,
+        project: str | None = None,
+        session: str | None = None,
+        limit: int | None = None,
+        dry_run: bool = False,
+        progress: Callable[[int, int, str], None] = lambda done, total, name: None,
+    ) -> Report:
+        """Take an agent's old sessions in, with their original times; what is there already stays as it is."""
+        from recollect.pipeline.backfill import backfill
+
+        report = backfill(
+            *(self.store, self.scope, self.settings, self._clock, agent),
+            project=project,
+            session=session,
+            limit=limit,
+            dry_run=dry_run,
+            progress=progress,
+        )
+        self._ring()
+        return report
+
+    def coverage(self, sources: Mapping[str, Sequence[str | Path]] | None = None) -> Coverage:
+        """The turns in agents' own files held against the turns stored, session by session."""
+        from recollect.capture.spool import Spool
+        from recollect.pipeline.coverage import coverage
+        from recollect.pipeline.roots import discover
+
+        found = coverage(self.store, self.scope, discover(self.settings, _places(sources)))
+        spool = Spool(self.settings.data_dir.absolute())
+        found.missed_hooks, found.refused_records = spool.missed(), spool.refused()
+        found.waiting_records = len(spool.waiting())
+        return found
+
+    def digest(self, session: str) -> Digest | None:
+        """What a captured session was: goal, files, commands, tests, errors, cost, outcome."""
+        return self.store.digests.get(self.scope, session)
 
     # -- recall ----------------------------------------------------------------------------------------------------
 
@@ -466,3 +543,10 @@ class Recollect:
             with alone(self.settings.data_dir / "embed.lock") as free:
                 if free:
                     embed_waiting(self.store, embedder, stop=stopping)
+
+
+def _places(sources: Mapping[str, Sequence[str | Path]] | None) -> dict[str, list[Path]] | None:
+    """Where to look, from what a caller gave: absolute directories by agent."""
+    if sources is None:
+        return None
+    return {agent: [Path(place).expanduser().absolute() for place in places] for agent, places in sources.items()}

@@ -185,6 +185,7 @@ def test_denials_and_interruptions_are_told_apart() -> None:
     story.stop("The user doesn't want to proceed", call="c1").stop("[Request interrupted by user for tool use]")
     assert (story.digest.denials, story.digest.interruptions, story.digest.corrections) == (1, 0, 0)
     assert story.digest.errors == ()
+    assert [(use.command, use.failed) for use in story.digest.commands] == [("git push", 0)]
     story.ask("go on").say().stop()
     assert (story.digest.denials, story.digest.interruptions, story.digest.outcome) == (1, 1, "abandoned")
     story.ask("on").say().stop("no, I did not say commit", call="c1")
@@ -273,6 +274,8 @@ def test_a_command_that_still_ran_is_followed() -> None:
     told = story.digest
     assert (told.tests.runs, told.tests.failed) == (1, 1)
     assert [(use.command, use.count, use.failed) for use in told.commands] == [("go test ./...", 1, 1)]
+    story.call("write_stdin", {"session_id": 9, "chars": ""}).result("FAIL", exit=1, error=True)  # of who knows what
+    assert story.digest.commands == told.commands
 
 
 # -- what was made
@@ -299,8 +302,9 @@ def test_pull_requests_are_counted_once() -> None:
     story.add("state", "https://github.com/a/b/pull/7", what="pull_request")
     assert story.say().digest.pull_requests == ("https://github.com/a/b/pull/7",)
     assert story.digest.outcome == "success"
-    story.edit().add("state", "https://github.com/a/b/pull/7", what="pull_request")
-    assert story.say().digest.outcome == "unknown"  # told again, not made again
+    story.edit().add("state", "https://github.com/a/b/pull/8", what="pull_request")
+    assert len(story.say().digest.pull_requests) == 2
+    assert story.digest.outcome == "unknown"  # noticed, not made
 
 
 def test_other_things_are_counted() -> None:

@@ -50,11 +50,11 @@ MAX_FILES = 50
 # A command that runs tests: the runner where a command begins, after what may stand before it.
 _TESTS = re.compile(
     r"(?:^|[;&|(\n]|\bthen\b|\bdo\b)\s*(?:[\w./-]*=\S*\s+|sudo\s+|time\s+|timeout\s+\S+\s+|env\s+|exec\s+|npx\s+|bunx\s+|"
-    r"(?:uv|poetry|pipenv|hatch|pdm|rye|mise|bundle)\s+(?:run|exec|x)\s+(?:--?[\w-]+\s+)*(?:--\s+)?|\S*python[\d.]*\s+-m\s+)*"
+    r"(?:uv|poetry|pipenv|hatch|pdm|rye|bundle)\s+(?:run|exec|x)\s+(?:--?[\w-]+\s+)*(?:--\s+)?|\S*python[\d.]*\s+-m\s+)*"
     r"(?:\S*/)?(?:py\.?test|tox|nox|unittest|jest|vitest|mocha|ava|rspec|phpunit|ctest|gotestsum|playwright\s+test|"
-    r"cypress\s+run|go\s+test|go\s+vet|cargo\s+(?:\+\S+\s+)?(?:test|nextest)|(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:t|tests?)(?::\S+)?|"
-    r"(?:deno|swift|dotnet|bazel|mix|flutter|dart|zig\s+build|rake|mvn\S*|gradlew?|just|task|make)\s+(?:-\S+\s+)*"
-    r"(?:\S+[:-])?tests?(?:[:-]\S+)?|test(?::\w+)?(?=\s*$)|runtests?\b)(?![\w./-])"
+    r"cypress\s+run|go\s+test|cargo\s+(?:\+\S+\s+)?(?:test|nextest)|(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:t|tests?)(?::\S+)?|"
+    r"(?:deno|swift|dotnet|bazel|mix|flutter|dart|zig\s+build|rake|mvn\S*|gradlew?|just|task|make|mise)\s+(?:run\s+|-\S+\s+)*"
+    r"(?:\S+[:-])?tests?(?:[:-]\S+)?|runtests?\b)(?![\w./-])"
 )
 
 

@@ -25,6 +25,12 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "demo": ("demo", "see it work on sample sessions, in a temporary directory"),
         "whoami": ("whoami", "whose memory and which project this is, and by which rule"),
     },
+    "Capture": {
+        "sweep": ("sweep", "capture every agent's sessions that are new or changed; --watch keeps doing it"),
+        "backfill": ("backfill", "take an agent's old sessions in, by project, session or number"),
+        "coverage": ("coverage", "the turns in agents' files against the turns stored, gaps by name"),
+        "hook": ("hook", "put what an agent's hook says into the spool; prints nothing, exits 0"),
+    },
     "Remember and recall": {
         "remember": ("remember", "keep one thing worth knowing"),
         "recall": ("recall", "ask; get the right few things back, each explained, or nothing"),
@@ -118,6 +124,8 @@ def _guarded(words: list[str]) -> int:
     from recollect.errors import RecollectError
 
     console = Output(as_json="--json" in words)
+    if words[0] == "hook" and "--help" not in words:
+        return _harmless(words, console)
     try:
         code = _run(words, console)
         console.flush()
@@ -143,6 +151,15 @@ def _guarded(words: list[str]) -> int:
         _debug()
         hint = "This is a mistake in Recollect. RECOLLECT_DEBUG=1 shows where."
         return console.failure("unexpected", f"unexpected {type(error).__name__}: {error}", hint, 1)
+
+
+def _harmless(words: list[str], console: Output) -> int:
+    """A hook never fails its agent: some of them take an exit code for an order to stop."""
+    try:
+        _run(words, console)
+    except Exception:
+        _debug()
+    return 0
 
 
 def _run(words: list[str], console: Output) -> int:

@@ -17,7 +17,7 @@ from typing import Any
 
 from recollect.clock import iso
 from recollect.distill.corrections import asks, closes, host_command, is_approval, is_correction, rewinds, tells
-from recollect.distill.fingerprint import Fingerprint, fingerprint, of_line
+from recollect.distill.fingerprint import Fingerprint, fingerprint, of_line, refused
 from recollect.distill.outcome import Signs, judge
 from recollect.distill.testruns import normal_command, piped, runner_of, runs_tests, steps, tally
 from recollect.model import Cost, Event, Session
@@ -139,7 +139,7 @@ class Digest:
     subagents: int
     commits: int
     committed: tuple[str, ...]
-    pull_requests: tuple[str, ...]
+    pull_requests: tuple[str, ...]  # made in it, or worked on as the agent noted
     cost: Spent
     models: tuple[Spent, ...]
     last_prompt: str | None
@@ -182,6 +182,7 @@ class _Call:
     files: list[str]
     place: int
     edit_before: int  # where the last edit was
+    look: bool = False  # only asks how a command is doing that still runs
 
 
 @dataclass(slots=True)
@@ -369,26 +370,28 @@ class _Walk:
             self.read.update(files)
         elif action == "task" and tool.casefold() in _STARTERS:
             self.counts["subagents"] += 1
+        look = action == "shell" and _looks(event)
         target, command = "\0".join((tool, *files[:3])), ""
         if action == "shell":
-            target, command = self._commanded(event)
-        call = _Call(tool, action, target, command, files, self.place, edit_before)
+            target, command = self._watched(event) if look else self._commanded(event)
+        call = _Call(tool, action, target, command, files, self.place, edit_before, look)
         self.pending[str(meta.get("call") or event.key)] = call
         self._worked("call")
 
     def _commanded(self, event: Event) -> tuple[str, str]:
-        """(target, command) of a shell call; a look at a command that still ran is part of that command."""
-        given = event.meta.get("input")
-        shell = next((given[name] for name in _SHELLS if name in given), None) if isinstance(given, Mapping) else None
-        if shell is not None and not event.text.strip():
-            if str(shell) not in self.watched and self.running:
-                self.watched[str(shell)] = self.running.pop()
-            return self.watched.get(str(shell), ("", ""))
+        """(target, command) of a shell call."""
         target = normal_command(event.text)
         use = self.commands.setdefault(target, _Use())
         use.count += 1
         self.counts["retries"] += use.failing > 0
         return target, event.text[:_LOOKED_AT]
+
+    def _watched(self, event: Event) -> tuple[str, str]:
+        """(target, command) a look is at: the newest that still ran when the look's shell was first named."""
+        shell = str(next(event.meta["input"][name] for name in _SHELLS if name in event.meta["input"]))
+        if shell not in self.watched and self.running:
+            self.watched[shell] = self.running.pop()
+        return self.watched.get(shell, ("", ""))
 
     def _relative(self, path: str) -> str:
         path = path.strip()[:500]
@@ -403,16 +406,17 @@ class _Walk:
         call = self.pending.pop(str(event.meta.get("call")), None)
         if call is None:
             return
-        stopped = bool(event.meta.get("interrupted"))
-        failed = not stopped and _failed(event.meta)
-        error = fingerprint(event.text) if failed else None
-        if call.action == "edit" and failed:
+        failed = _failed(event.meta)
+        stopped = bool(event.meta.get("interrupted")) or (failed is True and refused(event.text))
+        if call.action == "edit" and (failed or stopped):
             self._unedit(call)
-        if call.action == "shell":
-            self._ran(call, event, failed, stopped)
-        if failed and error is not None:
-            self._erred(error, call.tool, call.target)
-        elif failed is False and not stopped and not self._hides_error(call, event.text):
+        if call.action == "shell" and not stopped:
+            self._ran(call, event, failed)
+        if stopped or failed is None:
+            return
+        if failed:
+            self._erred(fingerprint(event.text), call.tool, call.target)
+        elif not self._hides_error(call, event.text):
             self._succeeded(call.target)
 
     def _unedit(self, call: _Call) -> None:
@@ -425,19 +429,19 @@ class _Walk:
         """Whether a command that failed before only seems to succeed, because its output goes through another."""
         return call.target in self.failing and piped(call.command) and fingerprint(output) is not None
 
-    def _ran(self, call: _Call, event: Event, failed: bool | None, stopped: bool) -> None:
+    def _ran(self, call: _Call, event: Event, failed: bool | None) -> None:
         use = self.commands.setdefault(call.target, _Use())
-        if "exit" not in event.meta and not failed and not stopped:
+        if "exit" not in event.meta and not failed and not call.look:
             self.running = [*self.running, (call.target, call.command)][-_MAX_RUNNING:]
         if failed:
             use.failed += 1
             use.failing += 1
-        elif failed is False and not stopped:
+        elif failed is False:
             use.failing = 0
         self.last_command_failed = use.failing if failed else 0
-        if not stopped and runs_tests(call.command):
+        if runs_tests(call.command):
             self._tested(call, event, failed)
-        if not failed and not stopped:
+        if not failed:
             self._shipped(call, event.text, event.meta.get("exit") == 0)
 
     def _tested(self, call: _Call, event: Event, failed: bool | None) -> None:
@@ -465,7 +469,7 @@ class _Walk:
         if _COMMIT.search(call.command) and "git init" not in call.command:  # a repository made to try something
             self._made_commits(output[:_LOOKED_AT], ended)
         if _REQUEST.search(call.command):
-            self._requested(output[-_LOOKED_AT:])
+            self._requested(output[-_LOOKED_AT:], made=True)
 
     def _made_commits(self, output: str, ended: bool) -> None:
         """What git says it committed; a commit that went well in silence is one too."""
@@ -477,11 +481,12 @@ class _Walk:
             self.committed |= dict.fromkeys(new)
             self.last.shipped = self.place
 
-    def _requested(self, text: str) -> None:
+    def _requested(self, text: str, made: bool) -> None:
+        """Pull requests that were made; one the host only noticed may be somebody else's."""
         for url in _REQUEST_URL.findall(text):
-            if url not in self.requests:
-                self.requests[url] = None
+            if made and url not in self.requests:
                 self.last.shipped = self.place
+            self.requests[url] = None
 
     # -- what goes wrong
 
@@ -513,7 +518,7 @@ class _Walk:
     def noted(self, event: Event) -> None:
         what = event.meta.get("what")
         if what == "pull_request":
-            self._requested(event.text)
+            self._requested(event.text, made=False)
         elif what == "session_end":
             self.closed = True
         elif what in ("rewind", "rollback"):
@@ -611,6 +616,12 @@ _HANDLERS = {
     "compaction": _Walk.compacted,
     "state": _Walk.noted,
 }
+
+
+def _looks(event: Event) -> bool:
+    """Whether a shell call says nothing and names a shell: it waits for a command that still runs."""
+    given = event.meta.get("input")
+    return not event.text.strip() and isinstance(given, Mapping) and any(name in given for name in _SHELLS)
 
 
 def _failed(meta: Mapping[str, Any]) -> bool | None:

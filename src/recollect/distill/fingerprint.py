@@ -113,6 +113,11 @@ def fingerprint(text: str) -> Fingerprint | None:
     return of_line(line) if line else None
 
 
+def refused(text: str) -> bool:
+    """Whether a result says that a person, not the tool, ended the call."""
+    return _NOT_ERRORS.match(text[:HEAD]) is not None
+
+
 def of_line(line: str) -> Fingerprint:
     """The fingerprint of a line that is known to say what went wrong."""
     line = one_line(line[:LINE_CHARS])
@@ -140,7 +145,7 @@ def _shown(text: str) -> str:
     """Both ends of the text, without what is no error of its own; empty when nothing is left."""
     if len(text) > HEAD + TAIL:
         text = f"{text[:HEAD]}\n{text[-TAIL:]}"
-    if _NOT_ERRORS.match(text):
+    if refused(text):
         return ""
     text = _EXIT_LINE.sub("", _LONG_LINE.sub(r"\1", present(text)))
     if _DIFF.search(text):

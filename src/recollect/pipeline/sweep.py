@@ -6,6 +6,8 @@ nothing is written.
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
@@ -71,16 +73,15 @@ class Report:
         return asdict(self)
 
 
-def privacy_for(store: Store, scope: Scope, settings: Settings) -> Callable[[], Privacy]:
+def privacy_for(store: Store, scope: Scope, settings: Settings, *, dry_run: bool = False) -> Callable[[], Privacy]:
     """Makes the privacy of each session: one redactor for all, with this installation's key."""
-    redactor = Redactor(install_key(settings.data_dir), pii=settings.redact_personal)
+    key = secrets.token_bytes(32) if dry_run else install_key(settings.data_dir)
+    redactor = Redactor(key, pii=settings.redact_personal)
     return lambda: Privacy(redactor, settings.deny_paths, lambda text: store.captures.was_injected(scope, text))
 
 
 def install_key(data_dir: Path) -> bytes:
     """The key of this installation, made if there is none."""
-    import os
-
     folder = open_private(str(data_dir.absolute()))
     try:
         return own_key(folder)
@@ -102,9 +103,8 @@ def sweep(
 ) -> Report:
     """Take every transcript in, make the digests that are due, keep the raw budget."""
     report = Report()
-    ingest = Ingest(
-        store, scope, settings, privacy_for(store, scope, settings), clock, way=way, dry_run=dry_run, again=again
-    )
+    privacy = privacy_for(store, scope, settings, dry_run=dry_run)
+    ingest = Ingest(store, scope, settings, privacy, clock, way=way, dry_run=dry_run, again=again)
     found = list(transcripts)
     for number, transcript in enumerate(found):
         progress(number, len(found), transcript.name)

@@ -167,7 +167,7 @@ class Covered:
     stored: int
     forgotten: int
     missing: tuple[str, ...]
-    ways: Mapping[str, int]
+    ways: Mapping[str, str]  # key of a stored turn -> the way it came
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,11 @@ class Replay(NamedTuple):
         return Counter(event.kind for event in self.events)
 
 
-def replay(transcript: Transcript) -> Replay:
-    """Everything in a transcript; what holds for every event of every agent is checked on the way."""
+def replay(transcript: Transcript, repeats: bool = False) -> Replay:
+    """Everything in a transcript; what holds for every event of every agent is checked on the way.
+
+    With `repeats`, a record may be there twice: then its events have the same key, and say the same.
+    """
     reading = Reading(transcript, NOW)
     found = list(source(transcript.flavor).read(reading))
     events = [item for item in found if isinstance(item, Event)]
@@ -48,8 +51,8 @@ def replay(transcript: Transcript) -> Replay:
         assert event.role in ROLES, event
         assert event.origin in ORIGINS, event
         assert event.occurred_at.tzinfo is not None
-    keys = Counter(event.key for event in events)
-    assert not [key for key, times in keys.items() if times > 1], transcript.path
+    said = {(event.key, event.kind, event.text) for event in events}
+    assert len({event.key for event in events}) == (len(said) if repeats else len(events)), transcript.path
     return Replay(reading.as_session(), events, [item for item in found if isinstance(item, Cost)], reading.counts)
 
 

@@ -225,7 +225,7 @@ VALUES = st.recursive(
             max_size=4,
         )
     ),
-    max_leaves=10,
+    max_leaves=6,
 )
 FIELDS = st.sampled_from(
     "id type content displayContent timestamp toolCalls thoughts tokens model sessionId projectHash kind directories "
@@ -233,10 +233,11 @@ FIELDS = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     records=st.lists(
-        st.dictionaries(FIELDS, VALUES | st.lists(st.dictionaries(FIELDS, VALUES)), max_size=7), max_size=5
+        st.dictionaries(FIELDS, VALUES | st.lists(st.dictionaries(FIELDS, VALUES, max_size=4), max_size=2), max_size=7),
+        max_size=5,
     )
 )
 def test_no_record_is_ever_too_much(tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, Any]]) -> None:

@@ -196,13 +196,15 @@ class _State:
         given = text_of(payload.get("id"))
         if not given:
             return self.again(what)
-        return ("item", given) if len(given) >= _RANDOM else ("item", self.reading.native, given)
+        return self.reading.again("item", *self.unique(given))
 
     def calling(self, call: str, what: str) -> tuple[str, ...]:
         """The identity of a call and its result. Local models number their calls, and begin again."""
-        if len(call) >= _RANDOM:
-            return "call", call
-        return self.reading.again("call", self.reading.native, call) if call else self.again(what)
+        return self.reading.again("call", *self.unique(call)) if call else self.again(what)
+
+    def unique(self, given: str) -> tuple[str, ...]:
+        """An id of the agent, with the session's before it when it may not be the only one in the world."""
+        return (given,) if len(given) >= _RANDOM else (self.reading.native, given)
 
     def still_copied(self, record: Mapping[str, Any], payload: Mapping[str, Any]) -> bool:
         """Whether a record belongs to the history copied from the parent. The copy has new times, so its records cannot
@@ -377,7 +379,7 @@ def _message(state: _State, payload: Mapping[str, Any]) -> Iterator[Event]:
         head = text.lstrip()
         if head.startswith(_HOST_TEXT):
             yield _injected(state, text, bodies)
-        elif state.said is not None and state.said in text:
+        elif state.said is not None and state.said in _words(text):
             state.said = None
         else:
             reading = state.reading
@@ -487,8 +489,9 @@ def _output(state: _State, payload: Mapping[str, Any]) -> Iterator[Event]:
         facts["error"] = True
     yield _returned(state, call, text, bodies, facts)
     if _REJECTED in text[:300] and facts.get("error") and "rejected by user approval settings" not in text[:300]:
-        native = state.calls[call][2] if call in state.calls else state.calling(call, "output")
-        yield state.event("human_intervention", "system", "user", text, native, {"call": call, "what": "denied"})
+        yield state.event(
+            "human_intervention", "system", "user", text, state.again("denied"), {"call": call, "what": "denied"}
+        )
 
 
 def _returned(state: _State, call: str, text: str, bodies: tuple[Body, ...], facts: dict[str, Any]) -> Event:
@@ -499,6 +502,7 @@ def _returned(state: _State, call: str, text: str, bodies: tuple[Body, ...], fac
         meta |= {"tool": tool, "action": action}
     else:
         native = state.calling(call, "output")
+    native = state.reading.again(*native)
     return state.event("tool_result", "tool", result_origin(action), text, native, meta | facts, bodies)
 
 
@@ -539,16 +543,22 @@ def _spoken(state: _State, text: str, bodies: tuple[Body, ...]) -> Iterator[Even
     text = text or ("[image]" if bodies else "")
     if not text.strip():
         return
-    twin = next((said for said in state.waiting if text.strip() in said.text), None)
+    words = _words(text)
+    twin = next((said for said in state.waiting if words in _words(said.text)), None)
     if twin is None:
         yield from state.decide()
-        state.said = text.strip()
+        state.said = words
         yield _prompt(state, text, bodies)
         return
     state.waiting.remove(twin)
     yield from state.decide()
     state.said = None
-    yield state.held("user_prompt", twin, text)
+    yield state.held("user_prompt", twin._replace(bodies=twin.bodies or bodies), text)
+
+
+def _words(text: str) -> str:
+    """A prompt without its images, which the two streams put in different places."""
+    return text.replace("[image]", "").strip()
 
 
 def _completed(state: _State, payload: Mapping[str, Any]) -> Iterator[Event]:
@@ -783,6 +793,7 @@ _EVENTS: dict[str, Any] = {
     "token_count": _token_count,
     "task_complete": _turn_done,
     "turn_complete": _turn_done,
+    "turn.completed": _turn_done,
     "turn_aborted": _turn_aborted,
     "thread_rolled_back": _rolled_back,
     "thread_name_updated": _renamed,

@@ -118,9 +118,9 @@ def _context_changed(state: _State, record: Mapping[str, Any], data: Mapping[str
 def _context(reading: Reading, context: Mapping[str, Any]) -> None:
     reading.cwd = reading.cwd or text_of(context.get("cwd")) or None
     reading.branch = text_of(context.get("branch")) or reading.branch
-    reading.commit = text_of(context.get("headCommit")) or reading.commit
+    reading.commit = reading.commit or text_of(context.get("headCommit")) or None  # what it began on
     repository = text_of(context.get("repository"))
-    if repository:
+    if repository and not reading.repository:
         reading.repository = f"{text_of(context.get('repositoryHost')) or 'github.com'}/{repository}"
 
 

@@ -157,6 +157,20 @@ class _State:
         self.reading = reading
         self.calls: dict[str, tuple[str, str]] = {}  # call id -> tool name, action
         self.waiting: list[tuple[str, str]] = []  # calls without an id, in order
+        self.at = reading.file_time()
+
+    def event(
+        self,
+        kind: str,
+        role: str,
+        origin: str,
+        text: str,
+        native: tuple[str, ...],
+        meta: Mapping[str, Any] | None = None,
+        bodies: tuple[Body, ...] = (),
+    ) -> Event:
+        """An event at the file's time: the lines have none."""
+        return self.reading.event(kind, role, origin, text, self.at, native, {**(meta or {}), "time": "file"}, bodies)
 
     def native(self, role: str, what: str, text: str) -> tuple[str, ...]:
         """An identity for what has none: its words, and how often they came before."""
@@ -215,25 +229,24 @@ def _line(state: _State, role: str, content: object) -> Iterator[Event]:
 
 def _prompt(state: _State, text: str, bodies: tuple[Body, ...]) -> Iterator[Event]:
     """A person's words stand in <user_query>; what is around them the editor put there."""
-    event, said = state.reading.event, _QUERY.findall(text)
+    said = _QUERY.findall(text)
     around = _QUERY.sub("", text).strip() if said else ""
     if not said and text.lstrip().startswith(_HOST_TEXT):
         around, text = text, ""
     if around:
-        yield event("injected_context", "system", "tool", around, None, state.native("user", "around", around))
+        yield state.event("injected_context", "system", "tool", around, state.native("user", "around", around))
     text = "\n".join(said) if said else text
     if text.strip():
         origin = "assistant" if state.reading.relation == "subagent" else "user"
-        yield event("user_prompt", "user", origin, text, None, state.native("user", "text", text), bodies=bodies)
+        yield state.event("user_prompt", "user", origin, text, state.native("user", "text", text), bodies=bodies)
 
 
 def _said(state: _State, block: Mapping[str, Any], kind: str) -> Iterator[Event]:
-    event = state.reading.event
     if kind in ("text", "thinking"):
         text = text_of(block.get(kind)) or text_of(block.get("text"))
         if text.strip():
             what = "assistant_text" if kind == "text" else "thinking"
-            yield event(what, "assistant", "assistant", text, None, state.native("assistant", kind, text))
+            yield state.event(what, "assistant", "assistant", text, state.native("assistant", kind, text))
         return
     name, given, call = text_of(block.get("name")) or "unknown", block.get("input"), text_of(block.get("id"))
     what, text, meta = _described(name, given, call)
@@ -242,7 +255,7 @@ def _said(state: _State, block: Mapping[str, Any], kind: str) -> Iterator[Event]
         state.calls[call] = name, meta["action"]
     else:
         state.waiting.append((name, meta["action"]))
-    yield event(what, "assistant", "assistant", text, None, native, meta)
+    yield state.event(what, "assistant", "assistant", text, native, meta)
 
 
 def _result(state: _State, block: Mapping[str, Any]) -> Iterator[Event]:
@@ -260,7 +273,7 @@ def _result(state: _State, block: Mapping[str, Any]) -> Iterator[Event]:
     if isinstance(block.get("is_error"), bool):
         meta["error"] = block["is_error"]
     native = ("call", state.reading.native, call) if call in state.calls else state.native("tool", call, text)
-    yield state.reading.event("tool_result", "tool", result_origin(action), text, None, native, meta)
+    yield state.event("tool_result", "tool", result_origin(action), text, native, meta)
 
 
 def _ended(state: _State, status: str) -> Iterator[Event]:
@@ -268,7 +281,7 @@ def _ended(state: _State, status: str) -> Iterator[Event]:
     kind = "human_intervention" if status in ("aborted", "cancelled") else "turn_end"
     origin = "user" if kind == "human_intervention" else "tool"
     text = status if kind == "human_intervention" else ""
-    yield state.reading.event(kind, "system", origin, text, None, native, {"status": status} if status else {})
+    yield state.event(kind, "system", origin, text, native, {"status": status} if status else {})
 
 
 # --- The editor's database
@@ -302,13 +315,13 @@ def _composer(reading: Reading, connection: apsw.Connection, composer: str) -> I
 
 def _get(reading: Reading, connection: apsw.Connection, key: str) -> Mapping[str, Any]:
     rows = connection.execute(_VALUE, (MAX_VALUE, key)).fetchall()
-    if not rows:
-        return {}
-    found = parsed(rows[0][0])
-    if not isinstance(found, dict):
-        reading.counts["bad_documents"] += found is not None or rows[0][0] not in (None, "null", b"null")
-        return {}
-    return found
+    value = rows[0][0] if rows else "null"
+    found = parsed(value)
+    if isinstance(found, dict):
+        return found
+    if value not in ("null", b"null"):  # which Cursor writes itself; None is a value too big
+        reading.counts["bad_documents"] += 1
+    return {}
 
 
 def _bubbles(

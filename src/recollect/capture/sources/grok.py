@@ -3,7 +3,7 @@
     updates.jsonl       {"timestamp":s,"method":"session/update"|"_x.ai/session/update","params":{"sessionId":S,
                          "update":{"sessionUpdate":"user_message_chunk"|"agent_message_chunk"|"tool_call"|…},
                          "_meta":{"eventId":"S-17","agentTimestampMs":ms,"promptId":P}}}
-    chat_history.jsonl  {"type":"user","content":[…],"prompt_index":0}, {"type":"assistant","content":"…","tool_calls":…}
+    chat_history.jsonl  {"type":"user","content":[…],"prompt_index":0} {"type":"assistant","content":…,"tool_calls":[…]}
     summary.json        {"info":{"id":S,"cwd":C},"generated_title":…,"parent_session_id":…,"session_kind":…}
 
 `updates.jsonl` is the log; its lines are flushed late, so the number in `eventId` gives the order. `chat_history.jsonl`
@@ -63,7 +63,7 @@ def recognises(record: Mapping[str, Any]) -> bool:
     kind = record.get("type")
     if kind == "user":
         return isinstance(record.get("content"), list) and ("prompt_index" in record or "synthetic_reason" in record)
-    if kind == "assistant":
+    if kind == "assistant" or (kind is None and record.get("role") == "assistant"):
         return isinstance(record.get("content"), str) and "model_id" in record
     return kind == "system" and set(record) == {"type", "content"}
 
@@ -110,9 +110,11 @@ class _State:
         self.forked: datetime | None = None
         self.model: str | None = None
         self.outcomes: dict[str, tuple[str, datetime | None]] = {}  # call id -> how it ended, and when
-        self.calls: dict[str, tuple[str, str]] = {}  # call id -> tool name, action
+        self.calls: dict[str, tuple[str, str, tuple[str, ...]]] = {}  # call id -> tool name, action, identity
         self.results: set[str] = set()
+        self.seen: set[str] = set()  # event ids
         self.costs: dict[tuple[str, str], Cost] = {}
+        self.ended: set[str] = set()  # prompts whose end was told
         self.message: _Message | None = None
         self.boundary = False  # the last thing was a compaction
 
@@ -133,7 +135,8 @@ class _State:
         return self.reading.event(kind, role, origin, text, self.time, native, meta, bodies)
 
     def calling(self, call: str) -> tuple[str, ...]:
-        return ("call", call) if len(call) >= _RANDOM else ("call", self.reading.native, call)
+        """The identity of a call, with the session's id when its own may not be the only one in the world."""
+        return self.reading.again("call", *((call,) if len(call) >= _RANDOM else (self.reading.native, call)))
 
     def identity(self, entry: _Entry, what: str) -> tuple[str, ...]:
         """The id of a line of the log; a fork keeps that of the line it copied."""
@@ -271,8 +274,11 @@ def _log(state: _State, entries: Iterable[_Entry], told: bool) -> Iterator[Event
                 reading.counts["unknown_records"] += 1
             continue
         time = moment(entry.meta.get("agentTimestampMs"))
-        if _is_copy(state, entry, time) or not (told or kind == "turn_completed"):
+        given = text_of(entry.meta.get("eventId"))
+        if given in state.seen or _is_copy(state, entry, time) or not (told or kind == "turn_completed"):
             continue
+        if given:
+            state.seen.add(given)
         if handle is not _chunk:
             yield from _finished(state)
             reading.at, reading.size = entry.at, entry.size
@@ -384,8 +390,8 @@ def _called(state: _State, name: str, given: Any, call: str) -> Event:
     if name == "use_tool" and text_of(dict_of(given).get("tool_name")):
         name, given = given["tool_name"], given.get("tool_input")
     kind, text, meta = describe(name or "unknown", given, call)
-    state.calls[call] = meta["tool"], meta["action"]
-    native = state.calling(call) if call else state.reading.again(state.reading.native, "call", name, text)
+    native = state.calling(call) if call else _row(state, "call", f"{name} {text}")
+    state.calls[call] = meta["tool"], meta["action"], native
     return state.event(kind, "assistant", "assistant", text, native, meta)
 
 
@@ -420,7 +426,7 @@ def _as_json(output: Mapping[str, Any]) -> str:
 def _returned(state: _State, call: str, text: str, bodies: tuple[Body, ...], facts: dict[str, Any]) -> Iterator[Event]:
     """A result, and what a person said to the call if they refused it."""
     state.results.add(call)
-    tool, action = state.calls.get(call, ("", ""))
+    tool, action, native = state.calls.get(call) or ("", "", state.calling(call))
     meta: dict[str, Any] = {"call": call} if call else {}
     if tool:
         meta |= {"tool": tool, "action": action}
@@ -431,7 +437,7 @@ def _returned(state: _State, call: str, text: str, bodies: tuple[Body, ...], fac
     outcome = state.outcomes.get(call, ("", None))[0]
     if outcome:
         facts["error"] = facts.get("error", False) or outcome not in ("success", "followup")
-    native = state.calling(call) if call else state.reading.again(state.reading.native, "result", text)
+    native = state.reading.again(*native)
     yield state.event("tool_result", "tool", result_origin(action), text, native, meta | facts, bodies)
     if outcome in _DENIED:
         yield state.event(
@@ -445,6 +451,9 @@ def _turn_completed(state: _State, entry: _Entry) -> Iterator[Event]:
     native = ("prompt", prompt) if prompt else state.identity(entry, "turn")
     if usage:
         _count(state, native, usage)
+    if prompt in state.ended:
+        return
+    state.ended |= {prompt} if prompt else set()
     reason = text_of(update.get("stop_reason"))
     if reason == "cancelled" and not state.subagent:
         yield state.event("human_intervention", "system", "user", "interrupted", native, {"what": "interrupted"})
@@ -558,7 +567,7 @@ def _reasoning_row(state: _State, record: Mapping[str, Any]) -> Iterator[Event]:
     text = "\n\n".join(part for part in (_content(record.get(name))[0] for name in ("summary", "content")) if part)
     given = text_of(record.get("id"))
     if text.strip():
-        native = ("item", state.reading.native, given) if given else _row(state, "reasoning", text)
+        native = _row(state, "reasoning", given or text)
         yield state.event("thinking", "assistant", "assistant", text, native)
 
 

@@ -179,15 +179,15 @@ def _keys(packed: bytes) -> tuple[str, ...]:
 
 
 def _covered(connection: apsw.Connection, owner: int, seen: Seen) -> Covered:
-    ways: Counter[str] = Counter()
+    ways: dict[str, str] = {}
     missing, forgotten, withheld = [], 0, set(seen.withheld)
     for key in seen.turns:
         params = {"owner": owner, "key": bytes.fromhex(key)}
         way = connection.execute(_Q["way_of"], params).fetchone()
         if way is not None:
-            ways[way[0]] += 1
+            ways[key] = way[0]
         elif connection.execute(_Q["is_buried"], params).fetchone():
             forgotten += 1
         elif key not in withheld:
             missing.append(key)
-    return Covered(seen, sum(ways.values()), forgotten, tuple(missing), ways)
+    return Covered(seen, len(ways), forgotten, tuple(missing), ways)

@@ -1,0 +1,70 @@
+"""What the verbs that capture share: the report in lines, and a place for runs that must write nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.cli.opening import Place
+
+if TYPE_CHECKING:
+    from recollect.cli.output import Output
+    from recollect.pipeline.sweep import Report
+
+
+@contextmanager
+def dry_place(place: Place, dry_run: bool) -> Iterator[Place]:
+    """The place itself; for a dry run on a data directory that does not exist yet, a temporary one."""
+    if not dry_run or place.database.exists():
+        yield place
+        return
+    with tempfile.TemporaryDirectory(prefix="recollect-dry-") as folder:
+        settings = replace(place.loaded.settings, data_dir=Path(folder) / "data")
+        yield place._replace(loaded=replace(place.loaded, settings=settings))
+
+
+def report_lines(report: Report, console: Output, *, dry_run: bool = False) -> None:
+    """What a sweep did, in a few lines."""
+    if report.busy:
+        console.note("Another sweep is running; this one did nothing.")
+        return
+    would = "would be " if dry_run else ""
+    console.line(
+        f"discovered {report.discovered:,} / {would}ingested {report.ingested:,} / "
+        f"skipped_unchanged {report.skipped_unchanged:,} / analyzed {report.analyzed:,} / failed {report.failed:,}"
+    )
+    if report.by_agent:
+        console.line("  " + ", ".join(f"{agent} {count:,}" for agent, count in sorted(report.by_agent.items())))
+    if not dry_run and (report.events_added or report.events_changed):
+        console.line(
+            f"  {report.turns:,} turns seen, {report.events_added:,} events added, {report.events_changed:,} changed"
+        )
+    withheld = {name: count for name, count in report.counts.items() if name.startswith("withheld:")}
+    if report.withheld or withheld:
+        parts = [f"{report.withheld:,} sessions"] if report.withheld else []
+        parts += [f"{name.removeprefix('withheld:')} {count:,}" for name, count in sorted(withheld.items())]
+        console.line("  withheld: " + ", ".join(parts))
+    kept = report.retention
+    if not dry_run:
+        passes = " ".join(f"{name}={count}" for name, count in kept.passes.items())
+        console.line(f"retention: freed {size(kept.freed)}, final_usage {size(kept.final_usage)}, {passes}")
+    for lost in kept.data_loss:
+        console.note(f"data_loss: the bodies of {lost} had to go before its digest was made (raw_hard_cap_bytes)")
+    if kept.alert:
+        console.note(f"alert: {kept.alert}")
+    for problem in report.problems[:10]:
+        console.note(f"failed: {problem['transcript']}: {problem['error']}")
+    if report.failed > 10:
+        console.note(f"… and {report.failed - 10:,} more; --json lists them.")
+
+
+def size(count: int) -> str:
+    """A number of bytes to read."""
+    for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= least:
+            return f"{count / least:.1f} {unit}"
+    return f"{count} B"

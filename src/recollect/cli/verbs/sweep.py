@@ -1,0 +1,110 @@
+"""`recollect sweep`: capture every agent's sessions that are new or changed; --watch keeps doing it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from recollect.cli.captured import dry_place, report_lines
+from recollect.cli.opening import find_place, open_place
+from recollect.cli.values import whole
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from recollect.cli.output import Output
+    from recollect.facade import Recollect
+
+SPOOL_SECONDS = 2
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--source",
+        action="append",
+        metavar="AGENT[=DIR]",
+        help="only this agent; with DIR, its sessions in that directory (may be given several times)",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="read everything, write nothing")
+    parser.add_argument("--spool", action="store_true", help="only the sessions that hooks told of since the last time")
+    parser.add_argument(
+        "--watch", action="store_true", help="keep going: hooks' sessions at once, all others regularly"
+    )
+    parser.add_argument(
+        "--every", type=whole, metavar="MINUTES", help="with --watch: how often everything is looked at"
+    )
+
+
+def run(args: Namespace, console: Output) -> int:
+    if args.dry_run and (args.watch or args.spool):
+        raise InvalidInput("--dry-run goes with neither --watch nor --spool")
+    sources = parse_sources(args.source)
+    place = find_place(args, everywhere=True)
+    with dry_place(place, args.dry_run) as chosen, open_place(chosen) as memory:
+        if args.watch:
+            return _watch(memory, sources, args, console)
+        return _once(memory, sources, args, console)
+
+
+def parse_sources(given: list[str] | None) -> dict[str, list[Path]] | None:
+    """`claude=DIR` and `codex` as what the façade takes."""
+    from recollect.capture.sources import source
+
+    if not given:
+        return None
+    found: dict[str, list[Path]] = {}
+    for word in given:
+        agent, equals, folder = word.partition("=")
+        source(agent)
+        if equals and not Path(folder).expanduser().is_dir():
+            raise InvalidInput(f"{folder} is not a directory", hint="Give it as --source claude=DIR.")
+        found.setdefault(agent, []).extend([Path(folder)] if equals else [])
+    return found
+
+
+def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
+    drained = None if args.dry_run else memory.drain()
+    if args.spool:
+        assert drained is not None
+        if console.json:
+            console.document(drained)
+        else:
+            console.line(f"{drained.records:,} records of hooks, {drained.report.events_added:,} events added.")
+        return 0
+    shown = 0
+    with console.progress("sweeping", None) as advance:
+
+        def progress(done: int, total: int, name: str) -> None:
+            nonlocal shown
+            advance(done - shown)
+            shown = done
+
+        report = memory.sweep(sources, dry_run=args.dry_run, progress=progress)
+    if console.json:
+        console.document({**report.as_dict(), "dry_run": args.dry_run})
+    else:
+        report_lines(report, console, dry_run=args.dry_run)
+    return 1 if report.failed and not report.ingested and not report.skipped_unchanged else 0
+
+
+def _watch(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
+    """Until it is stopped: the spool every two seconds, everything every few minutes."""
+    minutes = args.every or memory.settings.sweep_minutes
+    console.note(f"Watching. Every {minutes} minutes all sessions, those that hooks tell of at once. Ctrl-C ends it.")
+    due = 0.0
+    while True:
+        if time.monotonic() >= due:
+            report = memory.sweep(sources)
+            due = time.monotonic() + minutes * 60
+            if console.json:
+                console.document(report.as_dict())
+            elif report.ingested or report.failed:
+                report_lines(report, console)
+            console.flush()
+        drained = memory.drain()
+        if drained.report.events_added and not console.json:
+            console.line(f"{drained.report.events_added:,} events added from {drained.records:,} records of hooks.")
+            console.flush()
+        time.sleep(SPOOL_SECONDS)
