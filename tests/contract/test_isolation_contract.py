@@ -14,19 +14,22 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from recollect.capture.bodies import body_of
+from recollect.distill.digest import digest_of
 from recollect.errors import RecollectError
-from recollect.model import TIERS, Memory, Scope
+from recollect.ids import stable_key
+from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
-from recollect.store.port import Filter, Store
+from recollect.store.port import Filter, Seen, Store
 from tests.contract.samples import LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, minute, talk
 
 OWNERS = (Scope("acme", "ann"), Scope("acme", "bob"), Scope("other", "ann"))
 PROJECTS = ("apollo", "zeus")
-PORTS = ("sessions", "gists", "memories", "search", "vectors", "keeping")
+PORTS = ("sessions", "captures", "digests", "bodies", "gists", "memories", "search", "vectors", "keeping")
 # These have no scope: they serve the store itself. What they return holds figures, or texts for the embedder alone.
 OF_THE_STORE = {
     "vectors.model", "vectors.waiting", "vectors.put", "vectors.pending", "vectors.restart",
-    "keeping.upkeep", "keeping.rebuild", "keeping.health",
+    "keeping.upkeep", "bodies.tick", "keeping.rebuild", "keeping.health",
 }  # fmt: skip
 WALRUS = "walrus"  # everybody says this, so that every search finds something
 
@@ -54,6 +57,13 @@ def fill(store: Store) -> list[Place]:
         events = talk(session, f"{WALRUS} {canary} asked", f"assistant: {WALRUS} {canary} answered")
         store.sessions.append(scope, events)
         store.sessions.ensure(scope, session, at=T0, title=f"{canary} title", meta={"note": canary})
+        body = body_of(canary.encode(), "text/plain")
+        big = replace(event(session, 7, f"{canary} big", key=stable_key(canary)), way="sweep", bodies=(body,))
+        cost = Cost(stable_key("cost", canary), session, T0, canary, input=5, output=7)
+        store.captures.ingest(scope, Session(session, "chat", cwd=f"/{canary}"), [big], [cost])
+        seen = Seen(f"/logs/{canary}.jsonl", "chat", session, "read", T0, turns=(events[0].key,))
+        store.captures.note(OWNERS[owner], seen)
+        store.digests.put(scope, digest_of(Session(session, "chat", title=canary), events, [cost]), covers=2, at=T0)
         store.gists.put(scope, gist(session, f"{WALRUS} {canary} gist"))
         kept = memory(
             f"{WALRUS} {canary} memory",
@@ -102,6 +112,21 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "meta": [None],
         "limit": [100],
         "offset": [0],
+        "facts": [None],
+        "about": [Session(asked.session, "chat", title="taken over", cwd="/taken/over")],
+        "first": [None],
+        "costs": [()],
+        "transcript": [None],
+        "changes": [True],
+        "name": [f"/logs/{asked.canary}.jsonl"],
+        "seen": [Seen(f"/logs/{asked.canary}.jsonl", "chat", None, "failed", T0)],
+        "hashes": [["ab" * 32]],
+        "text_hash": ["ab" * 32],
+        "digest": [digest_of(Session(asked.session, "chat"), (), ())],
+        "covers": [0],
+        "version": [99],
+        "body_hash": [body_of(asked.canary.encode(), "text/plain").hash],
+        "undigested": [False, True],
         "events": [[event(f"chat:new {asked.canary}", 99, "new", key="cd" * 16)]],
         "last": [None],
         "after": [-1],

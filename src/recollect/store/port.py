@@ -220,7 +220,7 @@ class Captures(Protocol):
     def ingest(
         self,
         scope: Scope,
-        session: Session,
+        about: Session,
         events: Sequence[Event],
         costs: Sequence[Cost] = (),
         *,

@@ -17,6 +17,9 @@ from recollect.clock import iso, parse_time
 from recollect.errors import InvalidInput, NotFound, ScopeError
 from recollect.model import (
     ORIGINS,
+    RELATIONS,
+    WAYS,
+    Cost,
     Event,
     Evidence,
     Gist,
@@ -40,9 +43,11 @@ def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, A
     """Every session, event, gist and memory the scope sees."""
     yield {"type": "recollect", "format": FORMAT, "exported_at": iso(now)}
     for session in _pages(lambda limit, offset: store.sessions.find(scope, limit=limit, offset=offset)):
-        yield {"type": "session", **_plain(session, skip=("turns", "flavor"))}
+        yield {"type": "session", **_plain(session, skip=("turns", "flavor", "outcome"))}
         for event in store.sessions.history(scope, session.id):
-            yield {"type": "event", **_plain(event, skip=("position",))}
+            yield {"type": "event", **_plain(event, skip=("position", "raw", "bodies"))}
+        for cost in store.captures.costs(scope, session.id):
+            yield {"type": "cost", **_plain(cost)}
         gist = store.gists.get(scope, session.id)
         if gist is not None:
             yield {"type": "gist", **_plain(gist, skip=("project",))}
@@ -89,6 +94,8 @@ class _Loading:
             self._session(record)
         elif kind == "gist":
             self._gist(parse_gist(record))
+        elif kind == "cost":
+            self._cost(parse_cost(record))
         elif kind == "memory":
             self._memory(*parse_memory(record, self._scope))
         elif kind != "recollect":
@@ -110,7 +117,8 @@ class _Loading:
         known = self._store.sessions.get(scope, session) is not None
         title = _optional(record["title"], lambda text: require_text(text, "title", 500))
         at, meta = parse_time(record["started_at"]), _object(record["meta"])
-        self._store.sessions.ensure(scope, session, at=at, until=until, title=title, meta=meta)
+        facts = parse_facts(session, record)
+        self._store.sessions.ensure(scope, session, at=at, until=until, title=title, meta=meta, facts=facts)
         self._counts["known" if known else "sessions"] += 1
 
     def _event(self, event: Event) -> None:
@@ -124,6 +132,12 @@ class _Loading:
             added = self._store.sessions.append(self._scope.within(project), self._waiting)
             self._counts.update(events=sum(added), known=len(added) - sum(added))
             self._waiting.clear()
+
+    def _cost(self, cost: Cost) -> None:
+        if cost.session not in self._skipped:
+            scope = self._scope.within(self._projects.get(cost.session, self._scope.project))
+            self._store.captures.ingest(scope, Session(cost.session, ""), (), [cost])
+            self._counts["costs"] += 1
 
     def _gist(self, gist: Gist) -> None:
         if gist.session in self._skipped:
@@ -149,7 +163,7 @@ def _pages(find: Any) -> Iterator[Any]:
 
 
 def _plain(
-    value: Session | Event | Gist | Memory | MemoryVersion | Evidence, skip: tuple[str, ...] = ()
+    value: Session | Event | Cost | Gist | Memory | MemoryVersion | Evidence, skip: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """A value as JSON can hold it."""
     return {field.name: _json(getattr(value, field.name)) for field in fields(value) if field.name not in skip}
@@ -167,11 +181,8 @@ def _json(value: Any) -> Any:
 
 def parse_event(record: Mapping[str, Any]) -> Event:
     """An exported event; anything odd about it is InvalidInput."""
-    key = str(record["key"])
-    if len(key) != 32 or not all(c in "0123456789abcdef" for c in key):
-        raise InvalidInput(f"event key {key[:40]!r} is not 32 hex digits")
     return Event(
-        key=key,
+        key=_key(record["key"]),
         session=check_id(record["session"], "session"),
         kind=check_id(record["kind"], "kind"),
         role=check_id(record["role"], "role"),
@@ -180,7 +191,57 @@ def parse_event(record: Mapping[str, Any]) -> Event:
         occurred_at=parse_time(record["occurred_at"]),
         recorded_at=parse_time(record["recorded_at"]),
         meta=_object(record["meta"]),
+        way=_one_of(record.get("way", "record"), WAYS, "way"),
     )
+
+
+def parse_facts(session: str, record: Mapping[str, Any]) -> Session:
+    """What an exported session was; records of before there were captured sessions say nothing of it."""
+
+    def short(name: str) -> str | None:
+        return _optional(record.get(name), lambda text: require_text(text, name, 4_096))  # type: ignore[no-any-return]
+
+    models = record.get("models", [])
+    if not isinstance(models, list) or record.get("interactive") not in (None, True, False):
+        raise InvalidInput("a session's models are a list, and `interactive` is true, false or null")
+    return Session(
+        id=session,
+        flavor="",
+        parent=_optional(record.get("parent"), lambda parent: check_id(parent, "parent")),
+        relation=_one_of(record.get("relation", "root"), RELATIONS, "relation"),
+        cwd=short("cwd"),
+        branch=short("branch"),
+        commit=short("commit"),
+        models=_texts(models, "models"),
+        agent_version=short("agent_version"),
+        interactive=record.get("interactive"),
+    )
+
+
+def parse_cost(record: Mapping[str, Any]) -> Cost:
+    """An exported cost."""
+    usd = record["usd"]
+    if usd is not None and (isinstance(usd, bool) or not isinstance(usd, int | float) or not 0 <= usd < 1e9):
+        raise InvalidInput("usd must be a number from 0")
+    return Cost(
+        key=_key(record["key"]),
+        session=check_id(record["session"], "session"),
+        at=parse_time(record["at"]),
+        model=_optional(record["model"], lambda model: check_id(model, "model")),
+        **{name: _whole(record[name], name) for name in _BUCKETS},
+        usd=None if usd is None else float(usd),
+        usd_source=_one_of(record["usd_source"], ("reported", "catalog", "none"), "usd_source"),
+    )
+
+
+_BUCKETS = ("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning")
+
+
+def _key(value: object) -> str:
+    key = str(value)
+    if len(key) != 32 or not all(c in "0123456789abcdef" for c in key):
+        raise InvalidInput(f"key {key[:40]!r} is not 32 hex digits")
+    return key
 
 
 def parse_gist(record: Mapping[str, Any]) -> Gist:

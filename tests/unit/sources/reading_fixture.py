@@ -80,6 +80,9 @@ def any_records(fields: str, words: str) -> st.SearchStrategy[list[Any]]:
         st.sampled_from(words.split()),
     )
     names = st.sampled_from(fields.split())
-    values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=6))
-    record = st.fixed_dictionaries({"type": st.sampled_from(words.split()) | leaves}) | st.dictionaries(names, values)
-    return st.lists(st.tuples(record, st.dictionaries(names, values, max_size=8)).map(lambda two: two[0] | two[1]))
+    inner = st.dictionaries(names, leaves, max_size=4)
+    values = leaves | inner | st.lists(inner | leaves, max_size=3)
+    deep = values | st.dictionaries(names, values, max_size=5) | st.lists(st.dictionaries(names, values, max_size=4))
+    kinds = st.fixed_dictionaries({"type": st.sampled_from(words.split()) | leaves})
+    record = st.tuples(kinds, st.dictionaries(names, deep, max_size=8)).map(lambda two: two[0] | two[1])
+    return st.lists(record, max_size=6)

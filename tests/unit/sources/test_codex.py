@@ -297,6 +297,18 @@ def test_a_refused_command_is_a_persons_doing(tmp_path: Path) -> None:
     assert found.one("human_intervention").meta == {"call": "c1", "what": "denied"}
 
 
+def test_the_first_message_of_another_agent_is_a_subagents_task(tmp_path: Path) -> None:
+    mail = [
+        item(
+            number, "agent_message", author="/root", recipient="/root/a", content=[{"type": "input_text", "text": text}]
+        )
+        for number, text in ((1, "look here"), (2, "and there"))
+    ]
+    found = made(tmp_path, *mail, source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
+    assert (found.one("user_prompt").text, found.one("user_prompt").origin) == ("look here", "assistant")
+    assert (found.one("injected_context").text, found.one("injected_context").meta["from"]) == ("and there", "/root")
+
+
 def test_local_models_may_number_their_calls_anew(tmp_path: Path) -> None:
     turn = [
         item(1, "function_call", name="shell", call_id="1"),
@@ -435,8 +447,9 @@ def test_unknown_records_are_counted_and_passed_over(tmp_path: Path) -> None:
 
 FIELDS = (
     "type payload timestamp id role content text message call_id name arguments input output item info "
-    "total_token_usage last_token_usage input_tokens source subagent thread_spawn git turn_id images changes result invocation action "
-    "instructions items session record_type ordinal summary error metadata exit_code namespace image_url url"
+    "total_token_usage last_token_usage input_tokens source subagent thread_spawn git turn_id images changes result "
+    "invocation action instructions items session record_type ordinal summary error metadata exit_code namespace url "
+    "image_url"
 )
 WORDS = (
     "session_meta turn_context response_item event_msg compacted message reasoning function_call function_call_output "

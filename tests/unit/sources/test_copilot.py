@@ -178,6 +178,15 @@ def test_an_answer_that_asks_for_tools_ends_no_turn(tmp_path: Path) -> None:
     assert kinds(reading_of(path)[1]) == ["tool_call", "assistant_text", "turn_end"]
 
 
+def test_a_failed_call_says_so_and_why(tmp_path: Path) -> None:
+    failed = {"toolCallId": "c", "success": False, "error": {"message": "no such file", "code": "failure"}}
+    start = {"toolCallId": "c", "toolName": "view", "arguments": {"path": "a"}}
+    _, (_, result), _ = reading_of(
+        written(tmp_path, ("tool.execution_start", start), ("tool.execution_complete", failed))
+    )
+    assert (result.text, result.meta["error"], result.meta["action"]) == ("no such file", True, "read")
+
+
 def test_what_a_subagent_does_is_marked(tmp_path: Path) -> None:
     data = {"content": "found", "parentToolCallId": "call_task", "toolRequests": []}
     _, (event,), _ = reading_of(written(tmp_path, ("assistant.message", data)))

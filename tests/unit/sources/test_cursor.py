@@ -143,6 +143,14 @@ def test_a_line_has_the_time_of_its_file(tmp_path: Path) -> None:
     assert event.meta["time"] == "file"
 
 
+def test_results_answer_calls_without_ids_in_their_order(tmp_path: Path) -> None:
+    calls = [{"type": "tool_use", "name": name, "input": {"path": "a"}} for name in ("Read", "Grep")]
+    results = [{"type": "tool_result", "tool_use_id": known, "content": known} for known in ("t1", "t2")]
+    path = written(tmp_path / "a.jsonl", [said("assistant", *calls), said("user", *results)])
+    found = [(event.text, event.meta["tool"]) for event in file_of(path)[1] if event.kind == "tool_result"]
+    assert found == [("t1", "Read"), ("t2", "Grep")]
+
+
 def test_a_turn_that_was_aborted_is_an_intervention(tmp_path: Path) -> None:
     lines = [{"type": "turn_ended", "status": "success"}, {"type": "turn_ended", "status": "aborted"}]
     assert kinds(file_of(written(tmp_path / "a.jsonl", lines))[1]) == ["turn_end", "human_intervention"]

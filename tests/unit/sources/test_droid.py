@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.unit.sources.reading_fixture import FIXTURES, Replay, any_records, replays, written
 
 from recollect.capture.sources import droid
@@ -198,9 +198,10 @@ WORDS = (
 )
 
 
+@settings(max_examples=60)
 @given(any_records(FIELDS, WORDS))
 def test_no_record_of_any_shape_raises(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
-    root = tmp_path_factory.mktemp("droid")
+    root = tmp_path_factory.getbasetemp() / "any-droid"
     written(root / "s1.jsonl", *records)
     written(root / "s1.settings.json", *records[:1])
     replays("droid", root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ FACELESS = {"gemini": ("schema_drift.json",), "grok": ("legacy/019f6000-0000-700
 TOTALS = {"qwen": (6, 23, 4), "kimi": (3, 107, 5845), "pi": (2, 17, 74), "droid": (6, 31, 5)}
 
 
-def listed(transcript: Transcript, table: dict[str, tuple[str, ...]]) -> bool:
+def listed(transcript: Transcript, table: Mapping[str, tuple[str, ...]]) -> bool:
     return str(transcript.path).endswith(table.get(transcript.flavor, ("\0",)))
 
 

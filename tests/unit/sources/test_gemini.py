@@ -106,6 +106,17 @@ def test_a_compaction_keeps_what_it_dropped_and_its_summary_is_no_prompt(tmp_pat
     assert [event.text for event in events if event.kind == "assistant_text"] == ["a", "b"]
 
 
+def test_what_a_rewritten_history_has_besides_is_the_hosts(tmp_path: Path) -> None:
+    answer = {"functionResponse": {"id": "c9", "name": "read_file", "response": {"output": "text"}}}
+    told = {"functionResponse": {"id": "c1", "name": "read_file", "response": {"output": "[masked]"}}}
+    call = {"id": "c1", "name": "read_file", "args": {}, "status": "success", "result": "all of it"}
+    after = [user("u1", "one"), {**user("r", ""), "content": [answer, told]}, user("n", "a reminder")]
+    lines = [META, user("u1", "one"), model("m1", toolCalls=[call]), {"$set": {"messages": after}}]
+    _, events, _ = reading_of(written(tmp_path, lines))
+    assert kinds(events) == ["user_prompt", "tool_call", "tool_result", "tool_result", "injected_context"]
+    assert [event.text for event in events if event.kind == "tool_result"] == ["all of it", "text"]
+
+
 def test_masking_old_output_is_no_compaction(tmp_path: Path) -> None:
     lines = [META, user("u1", "one"), model("m1", "a"), {"$set": {"messages": [user("u1", "one"), model("m1", "…")]}}]
     _, events, _ = reading_of(written(tmp_path, lines))

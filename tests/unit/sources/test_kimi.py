@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.unit.sources.reading_fixture import FIXTURES, Replay, any_records, replays, written
 
 from recollect.capture.sources import kimi
@@ -24,8 +24,9 @@ def sessions() -> dict[str, Replay]:
     return replays("kimi", FIXTURES / "kimi")
 
 
-def prompt(text: str, time: int = 1785612812819, kind: str = "turn.prompt", **origin: Any) -> dict[str, Any]:
-    return {"type": kind, "input": [{"type": "text", "text": text}], "origin": {"kind": "user", **origin}, "time": time}
+def prompt(text: str, origin: Any = None, time: int = 1785612812819) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    return {"type": "turn.prompt", "input": content, "origin": origin or {"kind": "user"}, "time": time}
 
 
 def appended(text: str, time: int = 1785612812820, role: str = "user", **fields: Any) -> dict[str, Any]:
@@ -123,6 +124,17 @@ def test_a_compaction_is_a_boundary_and_a_summary(sessions: dict[str, Replay]) -
     assert sessions[MAIN].one("summary").text.startswith("I am writing this handoff note")
 
 
+def test_the_summary_put_into_the_context_is_not_told_again(tmp_path: Path) -> None:
+    compaction = {"type": "context.apply_compaction", "summary": "so far", "compactedCount": 3, "time": 5}
+    found = made(tmp_path, METADATA, compaction, appended("so far", origin={"kind": "compaction_summary"}))
+    assert [event.kind for event in found.events] == ["compaction", "summary"]
+
+
+def test_the_largest_usage_of_a_request_holds(tmp_path: Path) -> None:
+    told = [wire("StatusUpdate", {"token_usage": {"output": output}, "message_id": "m"}) for output in (1, 9, 4)]
+    assert [cost.output for cost in made(tmp_path, *told, place="sessions/h/old-1").costs] == [9]
+
+
 def test_steps_are_counted_where_no_usage_is_recorded(tmp_path: Path) -> None:
     (cost,) = made(tmp_path, METADATA, loop("step.end", uuid="u", usage=USAGE)).costs
     assert (cost.input, cost.output, cost.cache_read, cost.cache_write_5m) == (9, 4, 7, 2)
@@ -166,7 +178,7 @@ def test_a_fork_gives_its_copies_the_same_keys(tmp_path: Path) -> None:
 def test_who_speaks_in_the_users_place(
     tmp_path: Path, origin: dict[str, str], text: str, expected: tuple[str, str]
 ) -> None:
-    (event,) = made(tmp_path, METADATA, prompt(text, **origin), appended(text, origin=origin)).events
+    (event,) = made(tmp_path, METADATA, prompt(text, origin), appended(text, origin=origin)).events
     assert (event.kind, event.text) == expected
 
 
@@ -280,9 +292,10 @@ WORDS = " ".join(
 )
 
 
+@settings(max_examples=60)
 @given(any_records(FIELDS, WORDS))
 def test_no_record_of_any_shape_raises(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
-    root = tmp_path_factory.mktemp("kimi")
+    root = tmp_path_factory.getbasetemp() / "any-kimi"
     old = [{"timestamp": 1.5, "message": record} for record in records]
     deep = [{**record, "type": "context.append_loop_event", "event": record} for record in records]
     written(root / "sessions/wd/session_1/agents/main/wire.jsonl", *records, *old, *deep)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.unit.sources.reading_fixture import FIXTURES, Replay, any_records, replays, written
 
 from recollect.capture.sources import pi
@@ -185,9 +185,10 @@ WORDS = (
 )
 
 
+@settings(max_examples=60)
 @given(any_records(FIELDS, WORDS))
 def test_no_record_of_any_shape_raises(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
-    root = tmp_path_factory.mktemp("pi")
+    root = tmp_path_factory.getbasetemp() / "any-pi"
     written(root / "a_s1.jsonl", *records)
     replays("pi", root)
     for record in records:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from tests.unit.sources.reading_fixture import FIXTURES, Replay, any_records, replays, written
 
 from recollect.capture.sources import qwen
@@ -69,6 +69,12 @@ def test_the_prompt_is_what_the_person_wrote_and_not_what_hooks_added(sessions: 
     assert (prompt.text, prompt.role, prompt.origin) == ("Inspect the synthetic fixture.", "user", "user")
     told = sessions[SESSION].texts("injected_context")
     assert told[0] == "Synthetic hook context that is not the user's prompt."
+
+
+def test_what_the_host_made_of_a_prompt_is_not_told(tmp_path: Path) -> None:
+    expanded = {"parts": [{"text": "look at @a.py"}, {"text": "--- contents of a.py ---"}]}
+    found = made(tmp_path, line("user", message=expanded, systemPayload={"displayText": "look at @a.py"}))
+    assert [(event.kind, event.text) for event in found.events] == [("user_prompt", "look at @a.py")]
 
 
 def test_a_notification_in_the_users_place_is_not_a_prompt(sessions: dict[str, Replay]) -> None:
@@ -241,9 +247,10 @@ WORDS = (
 )
 
 
+@settings(max_examples=60)
 @given(any_records(FIELDS, WORDS))
 def test_no_record_of_any_shape_raises(tmp_path_factory: pytest.TempPathFactory, records: list[Any]) -> None:
-    root = tmp_path_factory.mktemp("qwen")
+    root = tmp_path_factory.getbasetemp() / "any-qwen"
     written(root / "s1.jsonl", *records)
     written(root / "subagents/s1/agent-a.jsonl", *records)
     replays("qwen", root)

@@ -312,7 +312,7 @@ def _call(state: _State, call: Mapping[str, Any], at: datetime | None, native: t
         result |= _exit(output, status)
     origin = result_origin(meta["action"])
     yield reading.event("tool_result", "tool", origin, output, at, native, result)
-    if False:
+    if status == "cancelled":
         what = f"cancelled {name}"
         yield reading.event("human_intervention", "system", "user", what, at, native, {"call": known})
 

@@ -267,8 +267,8 @@ def _log(state: _State, entries: Iterable[_Entry], told: bool) -> Iterator[Event
     reading = state.reading
     for entry in entries:
         reading.at, reading.size = entry.at, entry.size
-        kind = entry.update.get("sessionUpdate")
-        handle = _UPDATES.get(kind) if isinstance(kind, str) else None
+        kind = text_of(entry.update.get("sessionUpdate"))
+        handle = _UPDATES.get(kind)
         if handle is None:
             if kind not in _IGNORED:
                 reading.counts["unknown_records"] += 1

@@ -56,9 +56,9 @@ class SqliteBodies:
         """The bytes of a body; None when it was never there or was evicted."""
         with self._db.read() as connection:
             rows = scoping.find(connection, scope)
-            params = {"owner": rows.owner if rows else 0, "hash": bytes.fromhex(body_hash)}
-            found = connection.execute(_Q["body"], params).fetchone()
-        if rows is None or found is None or found[0] is not None:
+            params = {**rows.params(), "hash": bytes.fromhex(body_hash)} if rows else {}
+            found = connection.execute(_Q["body"], params).fetchone() if rows else None
+        if rows is None or found is None:
             return None
         import zstandard
 

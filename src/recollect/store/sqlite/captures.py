@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from recollect.clock import from_iso, iso
+from recollect.errors import ScopeError
 from recollect.model import Cost, Event, Scope, Session
 from recollect.store.port import Covered, Ingested, Seen
 from recollect.store.sql import load_queries
@@ -35,7 +36,7 @@ class SqliteCaptures:
     def ingest(
         self,
         scope: Scope,
-        session: Session,
+        about: Session,
         events: Sequence[Event],
         costs: Sequence[Cost] = (),
         *,
@@ -50,15 +51,15 @@ class SqliteCaptures:
             for body in event.bodies:
                 self._bodies.keep(scope, body)
         with self._db.write() as connection:
-            rows = scoping.ensure(connection, scope.within(None))
+            rows = scoping.ensure(connection, scope)
             file = _transcript_row(connection, rows.owner, transcript)
             appending = Appending(connection, rows, changes=changes, transcript=file)
             fates = Counter(appending.add(event) for event in events)
             appending.finish()
-            row = _session_row(connection, rows, session)
+            row = _session_row(connection, rows, about)
             if row is not None:
-                _set_project(connection, rows.owner, row, session.project)
-                set_facts(connection, row, session)
+                _set_project(connection, rows.owner, row, about.project)
+                set_facts(connection, row, about)
                 for cost in costs:
                     _add_cost(connection, rows.owner, row, cost)
             if transcript is not None and transcript.state != "reading":
@@ -66,6 +67,7 @@ class SqliteCaptures:
         return Ingested(fates["added"], fates["changed"], fates["known"], fates["forgotten"])
 
     def seen(self, scope: Scope, name: str) -> Seen | None:
+        _owner_wide(scope)
         with self._db.read() as connection:
             rows = scoping.find(connection, scope)
             found = rows and connection.execute(_Q["seen"], {"owner": rows.owner, "name": name}).fetchone()
@@ -73,11 +75,13 @@ class SqliteCaptures:
 
     def note(self, scope: Scope, seen: Seen) -> None:
         """Write down what was read of a transcript."""
+        _owner_wide(scope)
         with self._db.write() as connection:
             _note(connection, scoping.ensure(connection, scope.within(None)).owner, seen)
 
     def coverage(self, scope: Scope) -> list[Covered]:
         """Every transcript that was read, held against the events that are there now."""
+        _owner_wide(scope)
         with self._db.snapshot() as connection:
             rows = scoping.find(connection, scope)
             if rows is None:
@@ -109,6 +113,11 @@ class SqliteCaptures:
             rows = scoping.find(connection, scope)
             params = {"owner": rows.owner if rows else 0, "hash": bytes.fromhex(text_hash)}
             return connection.execute(_Q["was_injected"], params).fetchone() is not None
+
+
+def _owner_wide(scope: Scope) -> None:
+    if scope.project is not None:
+        raise ScopeError("agents' files are an owner's, not a project's")
 
 
 def _transcript_row(connection: apsw.Connection, owner: int, seen: Seen | None) -> int | None:

@@ -34,7 +34,7 @@ Records = dict[int, list[dict[str, Any]]]  # exported records by owner
 _Q = load_queries(Path(__file__).parent / "queries" / "salvage.sql")
 _BROKEN = (apsw.Error, UnicodeDecodeError, MemoryError)
 _TABLES = ("owners", "projects", "sessions", "events", "gists", "memories", "memory_versions", "tombstones")
-_JSON = ("tags", "evidence", "anchors", "meta")
+_JSON = ("tags", "evidence", "anchors", "meta", "models")
 
 
 def salvage(damaged: Path, target: SqliteStore) -> dict[str, int]:
@@ -139,7 +139,12 @@ class _Saving:
             known = row["row"] in self._sessions
             self._sessions.setdefault(row["row"], row["id"])
             if not known and "started_at" in row:
-                record = {"type": "session", **_without(row, "row", "owner"), "project": self._project(row)}
+                record = {
+                    "type": "session",
+                    **_without(row, "row", "owner", "commit_id"),
+                    "project": self._project(row),
+                }
+                record["commit"] = row["commit_id"]
                 self._keep(records, row["owner"], record)
 
     def _add_events(self, records: Records) -> None:

@@ -65,7 +65,9 @@ WHERE s.owner = :owner AND (:any_project OR s.project IS NULL OR s.project = :sc
 ORDER BY s.row;
 
 -- name: body
-SELECT evicted_at FROM bodies WHERE owner = :owner AND hash = :hash;
+SELECT 1 FROM bodies b WHERE b.owner = :owner AND b.hash = :hash AND b.evicted_at IS NULL AND EXISTS (
+  SELECT 1 FROM event_bodies eb JOIN events e ON e.row = eb.event JOIN sessions s ON s.row = e.session
+  WHERE eb.owner = b.owner AND eb.hash = b.hash AND (:any_project OR s.project IS NULL OR s.project = :scope_project));
 
 -- name: add_body
 INSERT INTO bodies (owner, hash, media, bytes, stored, born) VALUES (:owner, :hash, :media, :bytes, :stored, :born)

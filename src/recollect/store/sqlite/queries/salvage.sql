@@ -7,10 +7,10 @@ SELECT row, tenant, user FROM owners NOT INDEXED;
 SELECT row, owner, name FROM projects NOT INDEXED;
 
 -- name: sessions
-SELECT row, owner, id, project, title, started_at, ended_at, meta FROM sessions NOT INDEXED;
+SELECT row, owner, id, project, title, started_at, ended_at, meta, parent, relation, cwd, branch, commit_id, models, agent_version FROM sessions NOT INDEXED;
 
 -- name: events
-SELECT row, owner, session, key, position, kind, role, origin, text, text_hash, occurred_at, recorded_at, meta FROM events NOT INDEXED;
+SELECT row, owner, session, key, position, kind, role, origin, text, text_hash, occurred_at, recorded_at, meta, way FROM events NOT INDEXED;
 
 -- name: gists
 SELECT row, owner, session, content, covers, maker, occurred_at, created_at FROM gists NOT INDEXED;

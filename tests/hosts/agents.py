@@ -1,0 +1,198 @@
+"""The real agents: where each comes from, how a user has it set up with our hooks, and how it is started.
+
+Codex (Apache-2.0) is installed from npm into `.cache/hosts` of the checkout, in the one version these tests were written
+with; `RECOLLECT_TEST_CODEX` names another one. Claude Code is proprietary, so it is never fetched: it is used when
+`RECOLLECT_TEST_CLAUDE` names it, or it is in `.cache/hosts` or on the PATH. An agent that cannot be had is skipped by name.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from recollect import hook
+from tests.hosts.scripted_model import Call
+
+CACHE = Path(__file__).resolve().parents[2] / ".cache" / "hosts"
+CODEX = "0.166.0"
+NPM_SECONDS = 300
+EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
+HOOK_SECONDS = 3  # more than enough; Codex gives no more than this to SessionEnd, and says so when asked for it
+
+
+class Agent(Protocol):
+    """One agent."""
+
+    flavor: str
+    binary: Path
+    version: str
+
+    def set_up(self, home: Path, port: int) -> dict[str, str]:
+        """Point it at the model on this port; returns what it needs in its environment."""
+        ...
+
+    def add_hooks(self, home: Path, data_dir: Path) -> None:
+        """Our hooks in the settings of the user."""
+        ...
+
+    def words(self, prompt: str, *, resume: str | None = None, fork: bool = False) -> list[str]:
+        """The command that does one prompt without a person; `resume` is the session to go on with or to fork."""
+        ...
+
+    def shell(self, command: str) -> Call:
+        """How its model asks for a command to be run."""
+        ...
+
+    def transcripts(self, home: Path) -> list[Path]:
+        """What it wrote about its sessions."""
+        ...
+
+
+class Codex:
+    flavor = "codex"
+
+    def __init__(self, binary: Path, version: str) -> None:
+        self.binary, self.version = binary, version
+
+    def set_up(self, home: Path, port: int) -> dict[str, str]:
+        folder = home / ".codex"
+        folder.mkdir(exist_ok=True)
+        config = f"""
+            model = "scripted"
+            model_provider = "scripted"
+            sandbox_mode = "danger-full-access"
+            check_for_update_on_startup = false
+            [analytics]
+            enabled = false
+            [model_providers.scripted]
+            name = "scripted"
+            base_url = "http://127.0.0.1:{port}/v1"
+            env_key = "SCRIPTED_KEY"
+            wire_api = "responses"
+        """
+        (folder / "config.toml").write_text(config)
+        return {"SCRIPTED_KEY": "none"}
+
+    def add_hooks(self, home: Path, data_dir: Path) -> None:
+        (home / ".codex" / "hooks.json").write_text(json.dumps(hooks(self.flavor, data_dir)))
+
+    def words(self, prompt: str, *, resume: str | None = None, fork: bool = False) -> list[str]:
+        # A person reviews new hooks once, with /hooks; here nobody can.
+        words = [str(self.binary), "exec", "--dangerously-bypass-hook-trust"]
+        if resume:
+            words += ["fork", resume] if fork else ["resume", resume]
+        return [*words, prompt]
+
+    def shell(self, command: str) -> Call:
+        return Call("exec_command", {"cmd": command})
+
+    def transcripts(self, home: Path) -> list[Path]:
+        return sorted((home / ".codex" / "sessions").rglob("*.jsonl"))
+
+
+class Claude:
+    flavor = "claude"
+
+    def __init__(self, binary: Path, version: str) -> None:
+        self.binary, self.version = binary, version
+
+    def set_up(self, home: Path, port: int) -> dict[str, str]:
+        (home / ".claude").mkdir(exist_ok=True)
+        return {
+            "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{port}",
+            "ANTHROPIC_API_KEY": "none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+            "DISABLE_TELEMETRY": "1",
+        }
+
+    def add_hooks(self, home: Path, data_dir: Path) -> None:
+        (home / ".claude" / "settings.json").write_text(json.dumps(hooks(self.flavor, data_dir)))
+
+    def words(self, prompt: str, *, resume: str | None = None, fork: bool = False) -> list[str]:
+        words = [str(self.binary), "-p", "--allowedTools", "Bash,Agent"]
+        if resume:
+            words += ["--resume", resume]
+        if fork:
+            words += ["--fork-session"]
+        return [*words, "--", prompt]
+
+    def shell(self, command: str) -> Call:
+        return Call("Bash", {"command": command})
+
+    def transcripts(self, home: Path) -> list[Path]:
+        return sorted((home / ".claude" / "projects").rglob("*.jsonl"))
+
+
+def hooks(flavor: str, data_dir: Path) -> dict[str, object]:
+    """What both agents' settings take: our hook at every event it is made for."""
+    command = shlex.join([sys.executable, "-I", "-S", str(hook.__file__), str(data_dir), flavor])
+    entry = {"hooks": [{"type": "command", "command": command, "timeout": HOOK_SECONDS}]}
+    return {"hooks": {event: [entry] for event in EVENTS}}
+
+
+def find_codex() -> Codex:
+    given = os.environ.get("RECOLLECT_TEST_CODEX")
+    if given:
+        binary = Path(given).absolute()
+        return Codex(binary, _version(binary) or pytest.fail(f"RECOLLECT_TEST_CODEX={given} does not run"))
+    binary = CACHE / "node_modules" / ".bin" / "codex"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # two runs of the suite in one checkout
+        if _version(binary) != CODEX:
+            _npm_install(f"@openai/codex@{CODEX}")
+    if _version(binary) != CODEX:
+        pytest.skip(f"Codex CLI {CODEX}: npm has installed it, but it does not run on this machine")
+    return Codex(binary, CODEX)
+
+
+def find_claude() -> Claude:
+    given = os.environ.get("RECOLLECT_TEST_CLAUDE")
+    places = [given] if given else [str(CACHE / "node_modules" / ".bin" / "claude"), shutil.which("claude")]
+    binary = next((Path(place).absolute() for place in places if place and Path(place).exists()), None)
+    if binary is None and given:
+        pytest.fail(f"RECOLLECT_TEST_CLAUDE={given} is not there")
+    if binary is None:
+        pytest.skip("Claude Code: not on this machine (RECOLLECT_TEST_CLAUDE=PATH names it)")
+    return Claude(binary, _version(binary) or pytest.fail(f"{binary} does not run"))
+
+
+def _npm_install(package: str) -> None:
+    name = f"Codex CLI {CODEX}"
+    npm = shutil.which("npm")
+    if npm is None or shutil.which("node") is None:
+        pytest.skip(f"{name}: npm is not installed")
+    quick = ("--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts", "--fetch-retries=0")
+    words = [npm, "install", f"--prefix={CACHE}", f"--cache={CACHE / 'npm'}", *quick, package]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, timeout=NPM_SECONDS)
+    except subprocess.TimeoutExpired:
+        pytest.skip(f"{name}: npm has not fetched it in {NPM_SECONDS} s")
+    shutil.rmtree(CACHE / "npm", ignore_errors=True)
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if "error" in line]
+        pytest.skip(f"{name}: npm cannot fetch it: {' '.join(errors)[:200]}")
+
+
+def _version(binary: Path) -> str | None:
+    """The version an agent says it is; None when it cannot be started."""
+    done = _output([str(binary), "--version"])
+    return next((word for word in done.split() if word[0].isdigit()), None)
+
+
+def _output(words: Sequence[str]) -> str:
+    try:
+        return subprocess.run(words, capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""

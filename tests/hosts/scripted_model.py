@@ -1,0 +1,219 @@
+"""A model on loopback that says what a test wrote down, in the two languages the agents speak to theirs.
+
+Codex asks the Responses API (`POST …/responses`), Claude Code the Messages API (`POST …/messages`). Every request is
+kept, so a test can look at what a model would have been shown, and what each answer is said to have used is kept too.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+PATIENCE = 120.0  # seconds after which a hanging answer gives up, should a test forget it
+
+
+class Say(NamedTuple):
+    """An answer in words."""
+
+    text: str
+
+
+class Call(NamedTuple):
+    """An answer that calls a tool, by the name the agent offers it under."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+class Hang(NamedTuple):
+    """No answer, until the agent is dead."""
+
+
+Answer = Say | Call | Hang
+
+
+class Used(NamedTuple):
+    """What an answer is said to have used; the three are disjoint."""
+
+    input: int
+    cached: int
+    output: int
+
+
+@dataclass
+class ScriptedModel:
+    """Answers in the order of the script; the last answer is given again to whoever keeps asking."""
+
+    script: Sequence[Answer] = ()
+    requests: list[dict[str, Any]] = field(default_factory=list)
+    used: list[Used] = field(default_factory=list)
+    hanging: threading.Event = field(default_factory=threading.Event)
+    over: threading.Event = field(default_factory=threading.Event)
+    port: int = 0
+    _begun: int = 0  # requests before this script
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def follow(self, *script: Answer) -> None:
+        """What is answered from now on."""
+        self.script, self._begun = script, len(self.requests)
+
+    def answer(self, request: dict[str, Any]) -> tuple[int, Answer, Used]:
+        """The next answer, its number and what it used: other numbers each time, so that none is mixed up."""
+        with self._lock:
+            number = len(self.requests)
+            self.requests.append(request)
+            said = self.script[min(number - self._begun, len(self.script) - 1)]
+            used = Used(1_000 + number, 300 + number, 20 + number)
+            if not isinstance(said, Hang):
+                self.used.append(used)
+        if isinstance(said, Hang):
+            self.hanging.set()
+            self.over.wait(PATIENCE)
+        return number, said, used
+
+    def total(self) -> Used:
+        """All that was used."""
+        return Used(*(sum(bucket) for bucket in zip(*self.used, strict=True)))
+
+
+def responses(model: ScriptedModel, request: dict[str, Any]) -> bytes:
+    """The Responses API, as a stream of events. Here the cached tokens are a part of the input."""
+    number, said, used = model.answer(request)
+    if isinstance(said, Call):
+        item = {
+            "type": "function_call",
+            "id": _id("fc", number),
+            "call_id": _id("call", number),
+            "name": said.tool,
+            "arguments": json.dumps(said.arguments),
+        }
+    else:
+        content = [{"type": "output_text", "text": _words(said), "annotations": []}]
+        item = {
+            "type": "message",
+            "id": _id("msg", number),
+            "role": "assistant",
+            "status": "completed",
+            "content": content,
+        }
+    usage = {
+        "input_tokens": used.input + used.cached,
+        "input_tokens_details": {"cached_tokens": used.cached},
+        "output_tokens": used.output,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": sum(used),
+    }
+    begun = {"id": _id("resp", number), "object": "response", "status": "in_progress", "output": []}
+    done = {**begun, "status": "completed", "output": [item], "usage": usage}
+    return _stream(
+        {"type": "response.created", "response": begun},
+        {"type": "response.output_item.added", "output_index": 0, "item": item},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": done},
+    )
+
+
+def messages(model: ScriptedModel, request: dict[str, Any]) -> bytes:
+    """The Messages API, as a stream of events: the usage comes in two parts, and the output's grows."""
+    number, said, used = model.answer(request)
+    usage = {"input_tokens": used.input, "cache_creation_input_tokens": 0, "cache_read_input_tokens": used.cached}
+    message = {
+        "id": _id("msg", number),
+        "type": "message",
+        "role": "assistant",
+        "model": request.get("model"),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": {**usage, "output_tokens": 1},
+    }
+    if isinstance(said, Call):
+        block: dict[str, Any] = {"type": "tool_use", "id": _id("toolu", number), "name": said.tool, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(said.arguments)}
+        reason = "tool_use"
+    else:
+        block, reason = {"type": "text", "text": ""}, "end_turn"
+        delta = {"type": "text_delta", "text": _words(said)}
+    return _stream(
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": reason, "stop_sequence": None},
+            "usage": {**usage, "output_tokens": used.output},
+        },
+        {"type": "message_stop"},
+    )
+
+
+@contextmanager
+def serving() -> Iterator[ScriptedModel]:
+    """A model that can be asked on a port of its own."""
+    model = ScriptedModel()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, *_: object) -> None:
+            """Nothing: a test looks at `model.requests`."""
+
+        def do_GET(self) -> None:  # noqa: N802
+            self.reply(b'{"object":"list","data":[],"models":[]}', "application/json")
+
+        def do_POST(self) -> None:  # noqa: N802
+            request = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
+            path = self.path.partition("?")[0]
+            if path.endswith("/responses"):
+                self.reply(responses(model, request), "text/event-stream")
+            elif path.endswith("/messages"):
+                self.reply(messages(model, request), "text/event-stream")
+            else:
+                self.reply(b'{"input_tokens":10}', "application/json")
+
+        do_HEAD = do_GET  # noqa: N815
+
+        def reply(self, data: bytes, kind: str) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("request-id", _id("req", len(model.requests)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: object) -> None:
+            """An agent that is gone before it has its answer is what some tests are about."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    model.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    try:
+        yield model
+    finally:
+        model.over.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _id(kind: str, number: int) -> str:
+    """As long as real ones, which are unique in the world; here in one test."""
+    return f"{kind}_{number:032d}"
+
+
+def _words(said: Answer) -> str:
+    return said.text if isinstance(said, Say) else ""
+
+
+def _stream(*events: dict[str, Any]) -> bytes:
+    return "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
