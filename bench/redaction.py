@@ -73,7 +73,7 @@ def hostile(size: int = MEGABYTE) -> dict[str, str]:
         "a:a@": "a:a@",
         "://a:a@": "://a:a@",
         "://a:": "://a:",
-        "nested quotes": "\"'`\\\"",
+        "nested quotes": '"\'`\\"',
         "backslashes": "password=\\",
         "every literal": "".join(literals),
         "every literal apart": " ".join(literals),

@@ -326,6 +326,7 @@ class Recollect:
         found = self._answer(query, limit, tuple(tiers), self.filter(**filters), **how)
         context = render(found, max_tokens, self._count_tokens)
         self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.id in context.ids)
+        self._reads.shown(context.text)
         return context
 
     def messages(

@@ -57,6 +57,9 @@ class Settings:
     capture_off: tuple[str, ...] = ()  # agents, projects and directories that are not captured
     capture_only: tuple[str, ...] = ()  # opt-in: when set, only these agents, projects and directories are captured
     deny_paths: tuple[str, ...] = DENIED  # what tools read from such files is not kept
+    prices: Mapping[str, tuple[float, ...]] = field(
+        default_factory=dict
+    )  # USD per million tokens: model -> [input, output, cached, written 5 min, 1 h]
     redact_personal: bool = False  # also take out e-mail addresses, phone numbers, IBANs and card numbers
     sweep_minutes: int = 10  # how often `sweep --watch` looks at every transcript
     raw_inline_bytes: int = 65_536  # a body larger than this is kept beside the database
@@ -142,6 +145,8 @@ def _typed(name: str, value: Any, source: str) -> Any:
             return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}
         if name == "sources":
             return {str(agent): tuple(Path(one).expanduser() for one in _list(to)) for agent, to in dict(value).items()}
+        if name == "prices":
+            return {str(model): tuple(float(price) for price in to) for model, to in dict(value).items()}
         if default.type == "tuple[str, ...]":
             return tuple(_list(value))
         if default.type == "bool":

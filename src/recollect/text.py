@@ -33,7 +33,15 @@ _HIDDEN = re.compile(
 
 def storable(text: str) -> str:
     """The text with what no store can hold replaced by U+FFFD."""
-    return _UNSTORABLE.sub("\ufffd", text) if _UNSTORABLE.search(text) else text
+    if "\x00" not in text:
+        if text.isascii():
+            return text
+        try:
+            text.encode()  # many times faster than looking for surrogates
+            return text
+        except UnicodeEncodeError:
+            pass
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def require_text(value: object, what: str, limit: int = MAX_MEMORY_CHARS) -> str:

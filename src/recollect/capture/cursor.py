@@ -1,7 +1,8 @@
 """Whether a transcript changed since it was read, and how: unchanged, only grown, or written anew.
 
-A file is known by device, inode, size, time, and the hashes of its first and last bytes. It has only grown when it begins
-as before and the bytes that were its last still stand where they stood; everything else is read again from the start.
+A file is known by device, inode, size, time, and the hashes of its first and last bytes. It has only grown when it is the
+same file, longer, begins as before, and the bytes that were its last still stand where they stood; everything else is
+read again from the start.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ def only_grown(known: str, transcript: Transcript) -> bool:
     if len(transcript.files) != 1 or transcript.part is not None or "|" in known:
         return False
     try:
-        _, _, size, _, head, tail = known.split(":")
+        device, inode, size, _, head, tail = known.split(":")
         with open_beneath(transcript.root, transcript.files[0]) as file:
-            now = os.fstat(file.fileno()).st_size
-            before = int(size)
-            return now >= before >= HEAD and _ends(file.fileno(), before) == (head, tail)
+            now, before = os.fstat(file.fileno()), int(size)
+            same = (str(now.st_dev), str(now.st_ino)) == (device, inode)
+            return same and now.st_size > before >= HEAD and _ends(file.fileno(), before) == (head, tail)
     except (ValueError, OSError, BadTranscript):
         return False
 

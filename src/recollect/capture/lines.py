@@ -1,8 +1,9 @@
 """JSON Lines as agents really leave them, streamed: one record at a time, whatever the size of the file.
 
 Split at the byte \\n only. A line may hold two records (a process died before its newline), a broken one (counted and
-skipped), bytes that are no UTF-8, a byte order mark, CRLF, or be the torn tail of a live file (left for next time: the
-reading's `complete_to` stays before it). `.zst` files are read through; memory is bounded by the longest line kept.
+skipped), bytes that are no UTF-8, a byte order mark, CRLF, or be the torn tail of a live file: left for next time, so
+`complete_to` stays before a line that has no end yet. `.zst` files are read through; memory is bounded by the longest
+line kept.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def records(reading: Reading, path: Path | None = None) -> Iterator[dict[str, An
             except ValueError:
                 yield from _salvaged(reading, line, ended)
                 continue
-            reading.complete_to = at + len(line) + ended
+            if ended:
+                reading.complete_to = at + len(line) + 1
             if type(record) is dict:
                 yield record
             elif line.strip():
@@ -95,10 +97,6 @@ def _read(file: BinaryIO, reading: Reading) -> bytes:
 def _salvaged(reading: Reading, line: bytes, ended: bool) -> Iterator[dict[str, Any]]:
     """What can be had from a line that is not one JSON value: several glued together, or the beginning of one."""
     text = line.decode("utf-8", "replace").strip().strip("\x00").removeprefix("\ufeff").strip()
-    end = reading.at + len(line) + ended
-    if not text:
-        reading.complete_to = end
-        return
     place, found = 0, 0
     while place < len(text):
         try:
@@ -114,17 +112,17 @@ def _salvaged(reading: Reading, line: bytes, ended: bool) -> Iterator[dict[str, 
             reading.counts["not_objects"] += 1
     if found > 1:
         reading.counts["glued_lines"] += 1
+    if not ended:  # whatever stands in it, the rest of the line may still come
+        if place < len(text):
+            reading.counts["torn"] += 1
+        return
     if place < len(text):
         place, rest = _next_object(text, place)
         if rest is not None:
             reading.counts["glued_lines"] += 1
             yield rest
-        if ended or rest is not None:
-            reading.counts["bad_lines"] += 1
-        else:
-            reading.counts["torn"] += 1
-            return
-    reading.complete_to = end
+        reading.counts["bad_lines"] += 1
+    reading.complete_to = reading.at + len(line) + 1
 
 
 def _next_object(text: str, place: int) -> tuple[int, dict[str, Any] | None]:

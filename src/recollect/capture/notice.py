@@ -71,7 +71,7 @@ def notice_of(record: Record) -> Notice | None:
         at=record.at,
         prompt=_text(given.get("prompt")),
         last_assistant_message=_text(_first(given, "last_assistant_message", "lastAssistantMessage")),
-        turn=_name(_first(given, "turn_id", "turnId", "promptId")),
+        turn=_name(_first(given, "turn_id", "turnId", "prompt_id", "promptId")),
         agent_id=_name(_first(given, "agent_id", "agentId", "subagentId")),
         reason=_name(_first(given, "reason", "source", "trigger")),
     )

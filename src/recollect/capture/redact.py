@@ -18,6 +18,7 @@ from recollect.capture.secretrules import LONG_RUN, PERSONAL, RULES, secret_span
 
 SHORTEST = 12  # nothing shorter can hold both a secret and what makes it one
 SHORTEST_WITH_RUN = 37  # as long as this, a text may hold a token of an unknown maker; a bare UUID is shorter
+MAX_DEPTH = 12  # of names, each in the value of the one before
 MAX_ROUNDS = 4  # taking one secret out may bring another to light; it rarely does
 
 Hit = tuple[int, int, int]  # which literal, from, to
@@ -187,14 +188,22 @@ class Flat:
 
 
 def _by_literal(text: str, hits: list[Hit], marks: Marks) -> Iterator[Span]:
+    read = depth = 0  # up to where the last matches have read, and how many began before that
     for index, position, _ in hits:
         room = marks.room(position)
         if index >= _FIRST_DISGUISE or not room:
             continue
         for rank, rule in _RULES_OF[index]:
-            match = rule.found(text, position, room)
-            if match:
-                yield Span(*secret_span(match), rank, rule.type)
+            match = rule.match(text, position, room)
+            if not match:
+                continue
+            if rule.holds:
+                # Names within the value of a name within the value of a name: not without end.
+                depth = depth + 1 if position < read else 0
+                read = max(read, match.end())
+                if depth > MAX_DEPTH or not rule.holds(match):
+                    continue
+            yield Span(*secret_span(match), rank, rule.type)
 
 
 def _shape(text: str) -> bytes:

@@ -16,11 +16,12 @@ from itertools import pairwise
 
 # -- values: does this look like a password, or like something random? -------------------------------------------------
 
-_PLACEHOLDER = re.compile(
-    r"x{4}|\*{3}|\.{3}|…|•|<|>|\$\{|\$\(|\{\{|\}\}|%\(|^%s|#\{|\(\)|<%|\[redacted|redacted|example|placeholder|change[-_]?me|dummy"
-    r"|your|insert|enter|replace|sample|foobar|12345678|abcdefg|0{8}|(.)\1{7}",
-    re.IGNORECASE,
-)
+JUDGED = 128  # characters of a value by which it is judged
+_VARIED = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z][a-z]")
+_MIXED = re.compile(r"[^A-Za-z_. -]")
+_STAND_INS = """xxxx *** ... … • < > ${ $( {{ }} %( #{ () redacted example placeholder changeme change-me change_me dummy
+your insert enter replace sample foobar 12345678 abcdefg 00000000""".split()
+_REPEATED = re.compile(r"(.)\1{7}|^%s")
 _EXPRESSION = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_]|[(\[{]|::|->|\?\.)|[$%@&*!{}()\[\]<|=~+:,/.\\-]")
 _TECHNICAL = re.compile(
     r"(?:sha|md|aes|rsa|utf|base|bcrypt|argon|scrypt|pbkdf|hmac|ed|oauth|ipv|http|https|python|node|es|iso|crc|rfc|win|x)"
@@ -47,10 +48,22 @@ _PUBLIC_ID = re.compile(
 )
 
 
+def _is_placeholder(value: str) -> bool:
+    lowered = value.lower()
+    return any(word in lowered for word in _STAND_INS) or _REPEATED.search(value) is not None
+
+
 def is_password(value: str, quoted: bool) -> bool:
     """Whether what stands after `password=` is a password rather than code, a label or a placeholder."""
+    value = value[:JUDGED]
     core = value.rstrip(".,:;!?)")
-    if len(core) < 6 or _PLACEHOLDER.search(value) or any(map(str.isspace, value)) or "://" in value:
+    if (
+        len(core) < 6
+        or not _MIXED.search(core)
+        or _is_placeholder(value)
+        or any(map(str.isspace, value))
+        or "://" in value
+    ):
         return False
     if not quoted and (_EXPRESSION.match(value) or core.isdigit()):
         return False
@@ -76,8 +89,10 @@ def is_told_password(value: str, quoted: bool) -> bool:
 
 def is_random(value: str, least: int = 16) -> bool:
     """Whether a value was drawn rather than written: letters and digits (or cases) alternate as in no name."""
-    core = value.rstrip("=.,:;")
-    if len(core) < least or _PLACEHOLDER.search(core) or _CHECKSUM.match(core):
+    core = value[:JUDGED].rstrip("=.,:;")
+    if not _VARIED.search(core):
+        return False
+    if len(core) < least or _is_placeholder(core) or _CHECKSUM.match(core):
         return False
     path = core.startswith(("/", "./", "~/", "http")) or core.count("/") > 1 + len(core) // 16
     if _CODE.search(core) or (path and not _AWS_SECRET.fullmatch(core)):
@@ -146,14 +161,12 @@ class Rule:
     holds: Callable[[re.Match[str]], bool] | None = None
     back: int = 0
 
-    def found(self, text: str, position: int, room: int) -> re.Match[str] | None:
+    def match(self, text: str, position: int, room: int) -> re.Match[str] | None:
         """The match at a literal's position, reading no further than `room`."""
-        if self.back:
-            start = max(0, position - self.back)
-            match = self.pattern.search(text, start, position) if _LONG_WORD.search(text, start, position) else None
-        else:
-            match = self.pattern.match(text, position, room)
-        return match if match and (self.holds is None or self.holds(match)) else None
+        if not self.back:
+            return self.pattern.match(text, position, room)
+        start = max(0, position - self.back)
+        return self.pattern.search(text, start, position) if _LONG_WORD.search(text, start, position) else None
 
 
 # Where a token may begin: not inside a word, but behind an escaped line end, a colour or a percent code it may.
@@ -261,7 +274,7 @@ _SHAPED = (
         "jwt",
         ("eyJ",),
         re.compile(
-            r"eyJ[A-Za-z0-9_-]{10,2048}\.(?:[A-Za-z0-9_-]{10,8192}\.[A-Za-z0-9_-]{16,1400}"
+            _START + r"eyJ[A-Za-z0-9_-]{10,1024}+\.(?:[A-Za-z0-9_-]{10,8192}\.[A-Za-z0-9_-]{16,1400}"
             r"|[A-Za-z0-9_-]{0,600}\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{1,8192}\.[A-Za-z0-9_-]{16,64})"
         ),
     ),
@@ -340,7 +353,7 @@ def _is_url_password(match: re.Match[str]) -> bool:
     value = match["secret"]
     if value is None:
         return is_random(match["secret2"], 20)
-    plain = _SPOKEN.fullmatch(value) or _PLACEHOLDER.search(value) or value[0] in "$%{<[(*" or "{" in value
+    plain = _SPOKEN.fullmatch(value) or _is_placeholder(value) or value[0] in "$%{<[(*" or "{" in value
     return not plain and not (value.isdigit() and len(value) < 6) and len(value) >= 3
 
 
@@ -350,12 +363,12 @@ def _is_basic(match: re.Match[str]) -> bool:
         plain = base64.b64decode(match["secret"] + "=" * (-len(match["secret"]) % 4), validate=True).decode()
     except (NotBase64, UnicodeDecodeError):
         return False
-    return ":" in plain and plain.isprintable() and not _PLACEHOLDER.search(plain)
+    return ":" in plain and plain.isprintable() and not _is_placeholder(plain)
 
 
 def _is_bearer(match: re.Match[str]) -> bool:
     value = match["secret"]
-    return any(map(str.isdigit, value)) and not _PLACEHOLDER.search(value) and is_random(value, 12)
+    return any(map(str.isdigit, value)) and not _is_placeholder(value) and is_random(value, 12)
 
 
 _SENT = (
@@ -397,10 +410,12 @@ _SIGN = (
     r"|[ \t]{1,3}(?=[\"'`]))"
 )
 # In quotes up to the same quote; without, up to a space or what ends a value, an escaped line end too.
-_BARE = r"(?P<secret2>(?:[^\s\"'`,;&<>|\\“”‘’«»「」。，]{1,1024}+|\\(?![nrt\"'\\])){1,16}+)"
+_PLAIN = r"[^\s\"'`,;&<>|\\“”‘’«»「」。，]"
+_BARE = rf"(?P<secret2>{_PLAIN}{{1,512}}+(?:\\(?![nrt\"'\\]){_PLAIN}{{0,64}}+){{0,4}}+)"
+_REST = re.compile(r"[A-Za-z0-9+/=_.~%-]*+")
 _VALUE = (
     rf"(?:[rbfuRBFU]{{0,2}}(?P<q>{_QUOTE})"
-    r"(?P<secret>[A-Za-z0-9+/=_.~-]{4,2048}(?=(?P=q))|(?:(?!(?P=q))[^\r\n]){4,256}(?=(?P=q)))"
+    r"(?P<secret>[A-Za-z0-9+/=_.~-]{4,2048}(?=(?P=q))|(?:(?!(?P=q))[^\r\n]){4,128}(?=(?P=q)))"
     rf"|{_BARE})"
 )
 _TOLD = rf"(?:[\"'`“‘«「]{{1,3}}(?P<secret>[^\s\"'`“”‘’«»「」]{{6,128}})|{_BARE})"
@@ -413,7 +428,10 @@ def secret_span(match: re.Match[str]) -> tuple[int, int]:
     if name is None or not name.startswith("secret"):
         return match.span()
     start, end = match.span(name)
-    return start, end - (len(match[name]) - len(match[name].rstrip(_CLOSING)) if name == "secret2" else 0)
+    if name == "secret2":
+        rest = _REST.match(match.string, end, match.endpos) if end - start >= 512 else None
+        end = rest.end() if rest else start + len(match[name].rstrip(_CLOSING))
+    return start, end
 
 
 def _value(match: re.Match[str]) -> tuple[str, bool]:

@@ -46,6 +46,7 @@ _MAIN = {
 _FILE_FIELDS = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "file")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
 MAX_FILES = 50
+MAX_ODD_CHARS = 100_000
 
 # A command that runs tests: the runner where a command begins, after what may stand before it.
 _TESTS = re.compile(
@@ -148,4 +149,7 @@ def _files(action: str, given: Any, text: str) -> list[str]:
 
 
 def _json(value: Any) -> str:
-    return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode("utf-8", "replace")
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, RecursionError):  # nested too deep, a number too big, a lone surrogate
+        return str(value)[:MAX_ODD_CHARS]

@@ -64,7 +64,7 @@ class Reading:
     models: dict[str, None] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
-    complete_to: int = 0  # end of the last whole record of the file being read
+    complete_to: int = 0  # end of the last whole line of the file being read
     at: int = 0  # offset and length of the record in hand
     size: int = 0
     file: str = ""
@@ -214,7 +214,7 @@ def moment(value: object) -> datetime | None:
         if isinstance(value, str):
             found = datetime.fromisoformat(value)
             return found if found.tzinfo is UTC else _utc(found)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e20:
             return None
         while value > 1e11:  # beyond the year 5138: a finer unit than seconds
             value /= 1000

@@ -7,7 +7,7 @@ reading a transcript twice adds nothing. A hook of a session that writes no tran
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.capture.notice import Notice, notice_of
@@ -55,10 +55,10 @@ class _Draining:
         self._ingest = Ingest(store, scope, settings, self._privacy, clock, way="hook")
         self._done = Drained()
         self._read: set[str] = set()
+        self._sessions: dict[str, None] = {}  # those that were told of or read: a record of a subagent names the parent
 
     def run(self) -> Drained:
         finished: list[Path] = []
-        sessions: dict[str, None] = {}
         for path in self._spool.waiting():
             try:
                 notice = notice_of(self._spool.read(path))
@@ -69,11 +69,11 @@ class _Draining:
             except OSError:
                 continue  # trouble of the machine: the record waits
             if notice is not None:
+                self._sessions[notice.session] = None
                 self._follow(notice)
-                sessions[notice.session] = None
             self._done.records += 1
             finished.append(path)
-        for session in sessions:
+        for session in self._sessions:
             self._done.report.analyzed += make_digest(self._store, self._scope.within(None), session, self._clock)
         for path in finished:
             self._spool.finish(path)
@@ -84,7 +84,10 @@ class _Draining:
         for transcript in found:
             if transcript.name not in self._read:
                 self._read.add(transcript.name)
-                self._done.report.add(transcript, self._ingest.take(transcript))
+                result = self._ingest.take(transcript)
+                self._done.report.add(transcript, result)
+                if result.state == "read" and result.session is not None:
+                    self._sessions[result.session] = None
         if not found and notice.transcript is None:
             self._record_words(notice)
         elif not found and notice.event in ("stop", "session_end", "subagent_stop"):
@@ -93,22 +96,29 @@ class _Draining:
     def _record_words(self, notice: Notice) -> None:
         """A session without a transcript: what the hook was told is all there will ever be."""
         flavor, _, native = notice.session.partition(":")
-        nowhere = Transcript(flavor, Path("/"), Path("/"), native, ())
+        child = notice.agent_id
+        nowhere = Transcript(flavor, Path("/"), Path("/"), f"{native}/agent-{child}" if child else native, ())
         reading = Reading(nowhere, self._clock(), "hook", cwd=notice.cwd)
+        if child:
+            reading.parent, reading.relation = notice.session, "subagent"
         said = (
-            ("user_prompt", "user", "user", notice.prompt),
+            ("user_prompt", "user", "assistant" if child else "user", notice.prompt),
             ("assistant_text", "assistant", "assistant", notice.last_assistant_message),
         )
-        native_id = (native, "hook", notice.turn or notice.at.isoformat())
+        native_id = (reading.native, "hook", notice.turn or notice.at.isoformat())
         events = [
             reading.event(kind, role, origin, text, notice.at, native_id) for kind, role, origin, text in said if text
         ]
         if not events or self._ingest.refuses(reading) or is_observer(events[0].text):
             return
+        scope = self._scope.within(None)
+        if not notice.prompt and self._store.sessions.get(scope, reading.session) is None:
+            return  # an answer whose prompt was not kept: that of an observer, or lost
         privacy = self._privacy()
         clean: list[Event] = [self._ingest.inline(privacy.clean(event)) for event in events]
-        facts = reading.as_session()
-        done = self._store.captures.ingest(self._scope, facts, clean)
+        facts = replace(reading.as_session(), project=self._ingest.project(reading))
+        done = self._store.captures.ingest(scope, facts, clean)
+        self._sessions[reading.session] = None
         self._done.report.events_added += done.added
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from recollect.capture import bodies
 from recollect.capture.cursor import fingerprint, only_grown
 from recollect.capture.lines import records
+from recollect.capture.prices import priced
 from recollect.capture.privacy import Choice, Privacy, is_observer
 from recollect.capture.sources import FLAVORS, source
 from recollect.capture.transcript import Reading, Source, Transcript
@@ -74,6 +75,8 @@ class Ingest:
     def take(self, transcript: Transcript) -> Result:
         """One transcript. What is wrong with it is in the result; only a store that fails raises."""
         try:
+            if not transcript.files:
+                raise BadTranscript(transcript.native)
             mark = fingerprint(transcript, source(transcript.flavor))
             seen = self._store.captures.seen(self._scope, transcript.name)
             unchanged = seen is not None and seen.fingerprint == self.mark(mark, seen.state)
@@ -143,6 +146,9 @@ class Ingest:
         if not self._dry_run:
             self._store.captures.note(self._scope, seen)
 
+    def price(self, cost: Cost) -> Cost:
+        return priced(cost, self._settings.prices)
+
     def inline(self, event: Event) -> Event:
         """The event with a text too big for a row kept apart."""
         text, body = bodies.cut(event.text, self._settings.raw_inline_bytes)
@@ -167,7 +173,7 @@ class _Batch:
 
     def put(self, item: Event | Cost) -> None:
         if type(item) is Cost:
-            self._costs.append(item)
+            self._costs.append(self._ingest.price(item))
             return
         assert isinstance(item, Event)
         if item.role == "user":
@@ -179,7 +185,7 @@ class _Batch:
             self._privacy.look(item)
             return
         self._events.append(item)
-        self._chars += len(item.text)
+        self._chars += len(item.text) + sum(body.size for body in item.bodies)
         if len(self._events) >= BATCH_EVENTS or self._chars >= BATCH_CHARS:
             self._flush("reading", "")
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from recollect.clock import Clock
 from recollect.model import Scope
 from recollect.store.port import Store
+from recollect.text import dedup_key
 
 _FULL = 64
 
@@ -24,6 +25,7 @@ class Reads:
         self._scope = scope
         self._clock = clock
         self._counts: Counter[str] = Counter()
+        self._shown: set[str] = set()
         self._lock = threading.Lock()
 
     def add(self, ids: Iterable[str]) -> None:
@@ -34,9 +36,18 @@ class Reads:
         if full:
             self.write()
 
+    def shown(self, text: str) -> None:
+        """This block was put before an agent: when it comes back in a transcript it is nothing new."""
+        if text.strip():
+            with self._lock:
+                self._shown.add(dedup_key(text))
+
     def write(self) -> None:
         """Write the counts into the store."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
+            shown, self._shown = self._shown, set()
+        if shown:
+            self._store.captures.injected(self._scope, sorted(shown), at=self._clock())
         if counts:
             self._store.memories.touch(self._scope, counts, at=self._clock())

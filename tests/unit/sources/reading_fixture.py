@@ -83,6 +83,6 @@ def any_records(fields: str, words: str) -> st.SearchStrategy[list[Any]]:
     inner = st.dictionaries(names, leaves, max_size=4)
     values = leaves | inner | st.lists(inner | leaves, max_size=3)
     deep = values | st.dictionaries(names, values, max_size=5) | st.lists(st.dictionaries(names, values, max_size=4))
-    kinds = st.fixed_dictionaries({"type": st.sampled_from(words.split()) | leaves})
+    kinds = st.fixed_dictionaries({"type": st.sampled_from(words.split()) | values})
     record = st.tuples(kinds, st.dictionaries(names, deep, max_size=8)).map(lambda two: two[0] | two[1])
     return st.lists(record, max_size=6)

@@ -331,6 +331,10 @@ def test_the_first_total_of_a_resumed_thread_is_not_its_own(tmp_path: Path) -> N
     assert [cost.tokens for cost in made(tmp_path, count(1, 1_000, 10)).costs] == [10]
 
 
+def test_a_total_that_begins_anew_is_not_taken_from_the_one_before(tmp_path: Path) -> None:
+    assert [cost.tokens for cost in made(tmp_path, count(1, 50, 50), count(2, 8, 8)).costs] == [50, 8]
+
+
 def test_the_parts_of_the_input_are_apart(tmp_path: Path) -> None:
     usage = {"input_tokens": 100, "cached_input_tokens": 80, "cache_write_input_tokens": 5, "output_tokens": 9}
     info = {"total_token_usage": {**usage, "reasoning_output_tokens": 4, "total_tokens": 109}}

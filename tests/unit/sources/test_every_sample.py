@@ -86,3 +86,14 @@ def test_an_agents_records_are_recognised_by_its_source_and_no_other(transcript:
     for record in records:
         claims = {flavor for flavor in THERE if source(flavor).recognises(record)}
         assert claims <= {transcript.flavor}, record
+
+
+@pytest.mark.parametrize("flavor", THERE)
+@pytest.mark.parametrize(
+    "field", ["type", "role", "method", "subtype", "message", "payload", "data", "timestamp", "id"]
+)
+def test_a_field_of_the_wrong_type_stops_no_source(flavor: str, field: str) -> None:
+    odd: tuple[Any, ...] = ([], ["user"], {}, {"type": []}, 7, None, True)
+    for value in odd:
+        source(flavor).recognises({"type": "message", field: value})
+        source(flavor).recognises({"type": "user", "sessionId": "s", field: value})

@@ -67,7 +67,8 @@ def _native(path: Path) -> str:
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    return record.get("type") in _TYPES and ("sessionId" in record or "leafUuid" in record or "message" in record)
+    kind = text_of(record.get("type"))
+    return kind in _TYPES and ("sessionId" in record or "leafUuid" in record or "message" in record)
 
 
 def read(reading: Reading) -> Iterator[Event | Cost]:
@@ -79,7 +80,7 @@ def read(reading: Reading) -> Iterator[Event | Cost]:
             state.notice(record)
         if handle is not None:
             yield from handle(state, record)
-        elif kind not in _IGNORED:
+        elif not isinstance(kind, str) or kind not in _IGNORED:
             reading.counts["unknown_records"] += 1
     yield from state.costs.values()
 

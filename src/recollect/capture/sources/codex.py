@@ -227,11 +227,11 @@ class _State:
         before, self.written = self.total, total
         self.total = {name: whole(total.get(name)) for name in _BUCKETS}
         used = {name: count - before.get(name, 0) for name, count in self.total.items()}
-        # The first total of a resumed thread sums up all before it. Later on the difference is safer than `last`: it
-        # misses nothing when a line is lost.
-        last = info.get("last_token_usage")
-        if type(last) is dict and (not before or min(used.values()) < 0):
-            used = {name: whole(last.get(name)) for name in _BUCKETS}
+        # The first total of a resumed thread sums up all before it, and one below the last began anew. Otherwise the
+        # difference is safer than `last`: it misses nothing when a line is lost.
+        if not before or min(used.values()) < 0:
+            last = info.get("last_token_usage")
+            used = {name: whole(last.get(name)) for name in _BUCKETS} if type(last) is dict else self.total
         meta, tokens = self.reading.meta, used["input_tokens"] + used["output_tokens"]
         meta["tokens_in_file"] = meta.get("tokens_in_file", 0) + tokens
         return used
@@ -240,10 +240,7 @@ class _State:
         """Texts in the user's role that no event claimed: the host's where events tell a person's, else a person's."""
         held, self.waiting = self.waiting, []
         for said in held:
-            if self.by_event:
-                yield self.held("injected_context", said, said.text)
-            else:
-                yield self.held("user_prompt", said, said.text)
+            yield self.held("injected_context" if self.by_event else "user_prompt", said, said.text)
 
     def held(self, kind: str, said: _Said, text: str) -> Event:
         """The event of a text that waited, with the time and place it was read at."""
@@ -815,4 +812,5 @@ _HANDLERS: dict[str, Any] = {
     "event_msg": _EVENTS,
     "compacted": _compacted,
     **_known("world_state inter_agent_communication inter_agent_communication_metadata security_risk_score"),
+    **_known("token_usage_record"),
 }

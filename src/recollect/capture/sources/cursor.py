@@ -229,7 +229,7 @@ def _line(state: _State, role: str, content: object) -> Iterator[Event]:
 
 def _prompt(state: _State, text: str, bodies: tuple[Body, ...]) -> Iterator[Event]:
     """A person's words stand in <user_query>; what is around them the editor put there."""
-    said = _QUERY.findall(text)
+    said = _QUERY.findall(text) if "<user_query>" in text else []
     around = _QUERY.sub("", text).strip() if said else ""
     if not said and text.lstrip().startswith(_HOST_TEXT):
         around, text = text, ""

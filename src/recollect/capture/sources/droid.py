@@ -48,7 +48,7 @@ def discover(root: Path) -> Iterator[Transcript]:
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    kind = record.get("type")
+    kind = text_of(record.get("type"))
     if kind == "session_start":
         return isinstance(record.get("id"), str)
     message = record.get("message")
@@ -72,8 +72,8 @@ def _session_of(record: Mapping[str, Any]) -> str:
 def read(reading: Reading) -> Iterator[Event | Cost]:
     state = _State(reading)
     for record in records(reading):
-        kind = record.get("type")
-        handle = _HANDLERS.get(kind) if isinstance(kind, str) else None
+        kind = text_of(record.get("type"))
+        handle = _HANDLERS.get(kind)
         if handle is not None:
             yield from handle(state, record)
         elif kind not in _IGNORED:

@@ -387,8 +387,8 @@ def _forked(state: _State, record: dict[str, Any], at: datetime | None) -> Itera
 
 def _old(state: _State, record: dict[str, Any]) -> Iterator[Event]:
     message = dict_of(record.get("message"))
-    kind = message.get("type")
-    handle = _OLD.get(kind) if isinstance(kind, str) else None
+    kind = text_of(message.get("type"))
+    handle = _OLD.get(kind)
     if handle is not None:
         yield from handle(state, record, dict_of(message.get("payload")), moment(record.get("timestamp")))
     elif kind not in _OLD_IGNORED:

@@ -53,14 +53,14 @@ def recognises(record: Mapping[str, Any]) -> bool:
         return isinstance(record.get("cwd"), str) and isinstance(record.get("id"), str) and "timestamp" in record
     message = dict_of(record.get("message"))
     # Droid's entries look the same but for the time in milliseconds within.
-    return kind == "message" and message.get("role") in _ROLES and isinstance(message.get("timestamp"), int)
+    return kind == "message" and text_of(message.get("role")) in _ROLES and isinstance(message.get("timestamp"), int)
 
 
 def read(reading: Reading) -> Iterator[Event | Cost]:
     state = _State(reading)
     for record in records(reading):
-        kind = record.get("type")
-        handle = _HANDLERS.get(kind) if isinstance(kind, str) else None
+        kind = text_of(record.get("type"))
+        handle = _HANDLERS.get(kind)
         yield from state.follow(record)
         if handle is not None:
             yield from handle(state, record)
@@ -111,8 +111,7 @@ def _session(state: _State, record: dict[str, Any]) -> Iterator[Event]:
 
 def _message(state: _State, record: dict[str, Any]) -> Iterator[Event | Cost]:
     message = dict_of(record.get("message"))
-    role = message.get("role")
-    handle = _SPEAKERS.get(role) if isinstance(role, str) else None
+    handle = _SPEAKERS.get(text_of(message.get("role")))
     if handle is None:
         state.reading.counts["unknown_records"] += 1
         return

@@ -49,7 +49,7 @@ def discover(root: Path) -> Iterator[Transcript]:
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    if record.get("type") not in _TYPES or "sessionId" not in record:
+    if text_of(record.get("type")) not in _TYPES or "sessionId" not in record:
         return False
     message = record.get("message")
     return isinstance(dict_of(message).get("parts"), list) or (message is None and "systemPayload" in record)
@@ -58,8 +58,7 @@ def recognises(record: Mapping[str, Any]) -> bool:
 def read(reading: Reading) -> Iterator[Event | Cost]:
     state = _State(reading)
     for record in records(reading):
-        kind = record.get("type")
-        handle = _HANDLERS.get(kind) if isinstance(kind, str) else None
+        handle = _HANDLERS.get(text_of(record.get("type")))
         if handle is None:
             reading.counts["unknown_records"] += 1
             continue
@@ -122,7 +121,7 @@ def _user(state: _State, record: dict[str, Any]) -> Iterator[Event]:
 
 def _speaker(state: _State, record: Mapping[str, Any]) -> tuple[str, str, str]:
     """(kind, role, origin) of a user line."""
-    injected = record.get("subtype") in _INJECTED or record.get("provenance") in ("system", "goal_runtime")
+    injected = text_of(record.get("subtype")) in _INJECTED or record.get("provenance") in ("system", "goal_runtime")
     if injected or (state.subagent and state.prompted):
         return "injected_context", "system", "tool"
     if state.subagent:
@@ -266,11 +265,11 @@ def _answer(answer: Mapping[str, Any]) -> tuple[str, tuple[Body, ...], bool]:
 
 
 def _system(state: _State, record: dict[str, Any]) -> Iterator[Event]:
-    what = record.get("subtype")
-    handle = _SYSTEM.get(what) if isinstance(what, str) else None
+    what = text_of(record.get("subtype"))
+    handle = _SYSTEM.get(what)
     if handle is not None:
         yield from handle(state, record, dict_of(record.get("systemPayload")))
-    elif what is not None and what not in _IGNORED:
+    elif what and what not in _IGNORED:
         state.reading.counts["unknown_records"] += 1
 
 

@@ -1,0 +1,155 @@
+"""What a real agent did is kept: told of by its hooks or found by the sweep, all of it, once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.hosts.host import BRANCH, PROJECT, Host, await_line, kill, only, said
+from tests.hosts.scripted_model import Call, Hang, Say
+
+pytestmark = pytest.mark.slow
+
+PROMPT = 'Make  a "file"\nwith the word für \\marzipan\\ in it: 🍬 $HOME `x` <b>&amp;</b>'
+COMMAND = "echo marzipan > made.txt && cat made.txt"
+
+
+def test_what_hooks_told_of_is_kept_whole(host: Host) -> None:
+    """P14: prompt, call, result, answer, cost and project, by the hooks alone."""
+    host.run(PROMPT, host.agent.shell(COMMAND), Say("The file is there."))
+    assert (host.project / "made.txt").read_text() == "marzipan\n"
+    assert host.waiting()
+    assert host.drain()["ingested"] == 1
+
+    session, events = only(host.sessions()), host.events()
+    assert session.id.startswith(f"{host.agent.flavor}:")
+    assert (session.project, session.branch, session.cwd) == (PROJECT, BRANCH, str(host.project))
+    assert (session.agent_version, session.interactive) == (host.agent.version, False)
+    assert said(events, "user_prompt") == [PROMPT]
+    assert said(events, "assistant_text") == ["The file is there."]
+    call, result = (only([event for event in events if event.kind == kind]) for kind in ("tool_call", "tool_result"))
+    assert (call.text, call.meta["action"]) == (COMMAND, "shell")
+    assert (result.text.strip(), result.meta["exit"], result.meta["error"]) == ("marzipan", 0, False)
+    assert result.meta["call"] == call.meta["call"]
+    assert {event.way for event in events} == {"hook"}
+    assert [event.occurred_at for event in events] == sorted(event.occurred_at for event in events)
+    assert host.covered()
+
+    digest = host.digest(session.id)
+    assert digest
+    assert digest.goal == " ".join(PROMPT.split())
+    assert (digest.prompts, digest.actions, digest.last_words) == (1, {"shell": 1}, "The file is there.")
+
+
+def test_what_the_model_said_it_used_is_the_cost(host: Host) -> None:
+    host.run("Make a file.", host.agent.shell(COMMAND), host.agent.shell("true"), Say("Done."))
+    host.drain()
+    costs, used = host.costs(), host.model.total()
+    assert len(costs) == len(host.model.used) == 3
+    assert sum(cost.input for cost in costs) == used.input
+    assert sum(cost.cache_read for cost in costs) == used.cached
+    assert sum(cost.output for cost in costs) == used.output
+    assert sum(cost.tokens for cost in costs) == sum(used)
+
+
+def test_reading_it_again_by_any_way_adds_nothing(host: Host) -> None:
+    """P14: drain, sweep and backfill know what they read before."""
+    host.run(PROMPT, host.agent.shell(COMMAND), Say("The file is there."))
+    assert host.drain()["events_added"] > 0
+    before = host.events(), host.costs(), only(host.sessions())
+
+    assert host.drain()["records"] == 0
+    for words in (("sweep",), ("backfill", host.agent.flavor)):
+        report = host.recollect(*words)
+        assert (report["discovered"], report["events_added"], report["events_changed"]) == (1, 0, 0), words
+    assert (host.events(), host.costs(), only(host.sessions())) == before
+
+
+def test_a_command_that_failed_is_kept_with_its_exit_code(host: Host) -> None:
+    host.run("Try it.", host.agent.shell("echo no such luck; exit 3"), Say("It failed."))
+    host.drain()
+    result = only([event for event in host.events() if event.kind == "tool_result"])
+    assert "no such luck" in result.text
+    assert (result.meta["exit"], result.meta["error"]) == (3, True)
+
+
+def test_a_killed_agent_leaves_what_it_had_done(host: Host) -> None:
+    """T13: no Stop, no SessionEnd; what it wrote until then is found."""
+    process = host.begin(PROMPT, host.agent.shell(COMMAND), Hang())
+    try:
+        assert host.model.hanging.wait(90)
+        await_line(host, COMMAND, "marzipan\\n" if host.agent.flavor == "codex" else '"tool_result"')
+    finally:
+        kill(process)
+
+    assert host.recollect("sweep")["failed"] == 0
+    events = host.events()
+    assert said(events, "user_prompt") == [PROMPT]
+    assert said(events, "tool_call") == [COMMAND]
+    assert [text.strip() for text in said(events, "tool_result")] == ["marzipan"]
+    assert said(events, "assistant_text") == []
+    assert host.waiting() == []
+    assert host.covered()
+
+
+def test_without_hooks_the_sweep_finds_it(bare: Host) -> None:
+    bare.run(PROMPT, bare.agent.shell(COMMAND), Say("The file is there."))
+    assert bare.recollect("sweep")["ingested"] == 1
+    assert said(bare.events(), "user_prompt") == [PROMPT]
+    assert {event.way for event in bare.events()} == {"sweep"}
+    assert only(bare.sessions()).project == PROJECT
+    assert bare.covered()
+
+
+def test_a_resumed_session_grows_by_the_new_turn(host: Host) -> None:
+    host.run("Make a file.", host.agent.shell(COMMAND), Say("The file is there."))
+    host.drain()
+    session, before = only(host.sessions()).id, host.events()
+
+    host.run("And now look at it.", host.agent.shell("cat made.txt"), Say("It says marzipan."), resume=_native(session))
+    assert host.drain()["events_changed"] == 0
+    after = host.events()
+    assert only(host.sessions()).id == session
+    assert after[: len(before)] == before
+    assert said(after, "user_prompt") == ["Make a file.", "And now look at it."]
+    assert said(after, "tool_call") == [COMMAND, "cat made.txt"]
+    assert said(after, "assistant_text") == ["The file is there.", "It says marzipan."]
+    assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
+    assert host.covered()
+
+
+def test_a_forked_session_repeats_nothing(host: Host) -> None:
+    """The agent copies the history into the fork; it is kept where it happened, and so is what it cost."""
+    host.run("Make a file.", host.agent.shell(COMMAND), Say("The file is there."))
+    host.drain()
+    first = only(host.sessions()).id
+
+    host.run("Try another word.", Say("Nougat, then."), resume=_native(first), fork=True)
+    host.drain()
+    assert len(host.sessions()) == 2
+    events = host.events()
+    assert said(events, "user_prompt") == ["Make a file.", "Try another word."]
+    assert said(events, "assistant_text") == ["The file is there.", "Nougat, then."]
+    assert [event.session == first for event in events if event.role == "user"] == [True, False]
+    assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
+    assert host.covered()
+
+
+def test_a_subagent_is_kept_as_a_session_of_its_own(host: Host) -> None:
+    if host.agent.flavor != "claude":
+        pytest.skip("its subagents answer while it asks, in no order a script could know")
+    start = Call("Agent", {"description": "Look", "prompt": "Look for widgets.", "subagent_type": "general-purpose"})
+    host.run("Send somebody.", start, Say("No widgets here."), Say("There are none."))
+    host.drain()
+    parent, child = sorted(host.sessions(), key=lambda session: len(session.id))
+    assert (child.parent, child.relation, child.project) == (parent.id, "subagent", PROJECT)
+    events = host.events()
+    mine, theirs = ([e for e in events if e.session == each.id] for each in (parent, child))
+    assert said(mine, "user_prompt") == ["Send somebody."]
+    assert said(theirs, "user_prompt") == ["Look for widgets."]
+    assert said(theirs, "assistant_text") == ["No widgets here."]
+    assert {event.way for event in events} == {"hook"}
+    assert host.covered()
+
+
+def _native(session: str) -> str:
+    return session.partition(":")[2]
