@@ -38,9 +38,8 @@ def is_uuid(text: str) -> bool:
 
 def stable_key(*parts: str) -> str:
     """32 hex digits that depend on every part and on where one part ends and the next begins."""
-    digest = hashlib.sha256()
+    pieces = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
-        digest.update(len(data).to_bytes(8))
-        digest.update(data)
-    return digest.hexdigest()[:32]
+        pieces += (len(data).to_bytes(8), data)
+    return hashlib.sha256(b"".join(pieces)).hexdigest()[:32]

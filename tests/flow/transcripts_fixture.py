@@ -27,7 +27,7 @@ def stamp(minutes: float) -> str:
 
 
 def claude_turn(session: str, number: int, said: str | None = None, **changes: Any) -> list[Json]:
-    """One turn of Claude Code: the prompt, a command, its output, the answer. `output` replaces the command's output."""
+    """One turn of Claude Code: the prompt, a command, its output, the answer; the last three may be given."""
     output = changes.pop("output", f"1 passed in turn {number}")
     command = changes.pop("command", f"pytest -k turn_{number}")
     answer = changes.pop("answer", f"Turn {number} of {session[:8]} is done.")
@@ -151,7 +151,9 @@ def everything(memory: Recollect, scope: Scope | None = None) -> list[tuple[Any,
             raw = (event.raw.at, event.raw.size) if event.raw else None
             said = (event.key, event.position, event.kind, event.role, event.origin, event.text, event.occurred_at)
             found.append((*said, json.dumps(event.meta, sort_keys=True), bodies, raw))
-        found += [(cost.key, cost.at, cost.model, cost.input, cost.output) for cost in store.captures.costs(whole, session.id)]
+        found += [
+            (cost.key, cost.at, cost.model, cost.input, cost.output) for cost in store.captures.costs(whole, session.id)
+        ]
         digest = store.digests.get(whole, session.id)
         found.append(("digest", json.dumps(digest.as_dict(), sort_keys=True, default=str) if digest else None))
     return found

@@ -1,8 +1,8 @@
 """The real agents: where each comes from, how a user has it set up with our hooks, and how it is started.
 
-Codex (Apache-2.0) is installed from npm into `.cache/hosts` of the checkout, in the one version these tests were written
+Codex (Apache-2.0) is installed from npm into `.cache/hosts` of the checkout, in the version these tests were written
 with; `RECOLLECT_TEST_CODEX` names another one. Claude Code is proprietary, so it is never fetched: it is used when
-`RECOLLECT_TEST_CLAUDE` names it, or it is in `.cache/hosts` or on the PATH. An agent that cannot be had is skipped by name.
+`RECOLLECT_TEST_CLAUDE` names it, or it is in `.cache/hosts` or on the PATH. Who cannot be had is skipped by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Protocol
 import pytest
 
 from recollect import hook
-from tests.hosts.scripted_model import Call
+from tests.hosts.scripted_model import Answer, Call, Request
 
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "hosts"
 CODEX = "0.166.0"
@@ -45,12 +45,16 @@ class Agent(Protocol):
         """Our hooks in the settings of the user."""
         ...
 
-    def words(self, prompt: str, *, resume: str | None = None, fork: bool = False) -> list[str]:
+    def words(self, prompt: str, *options: str, resume: str | None = None, fork: bool = False) -> list[str]:
         """The command that does one prompt without a person; `resume` is the session to go on with or to fork."""
         ...
 
     def shell(self, command: str) -> Call:
         """How its model asks for a command to be run."""
+        ...
+
+    def delegate(self, task: str) -> list[Answer]:
+        """How its model gives a subagent a task and waits for it."""
         ...
 
     def transcripts(self, home: Path) -> list[Path]:
@@ -86,15 +90,24 @@ class Codex:
     def add_hooks(self, home: Path, data_dir: Path) -> None:
         (home / ".codex" / "hooks.json").write_text(json.dumps(hooks(self.flavor, data_dir)))
 
-    def words(self, prompt: str, *, resume: str | None = None, fork: bool = False) -> list[str]:
+    def words(self, prompt: str, *options: str, resume: str | None = None, fork: bool = False) -> list[str]:
         # A person reviews new hooks once, with /hooks; here nobody can.
-        words = [str(self.binary), "exec", "--dangerously-bypass-hook-trust"]
+        words = [str(self.binary), "exec", "--dangerously-bypass-hook-trust", *options]
         if resume:
             words += ["fork", resume] if fork else ["resume", resume]
         return [*words, prompt]
 
     def shell(self, command: str) -> Call:
         return Call("exec_command", {"cmd": command})
+
+    def delegate(self, task: str) -> list[Answer]:
+        space = "multi_agent_v1"
+
+        def wait(request: Request) -> Call:
+            started = json.loads(request["input"][-1]["output"])["agent_id"]
+            return Call("wait_agent", {"targets": [started]}, space)
+
+        return [Call("spawn_agent", {"message": task}, space), wait]
 
     def transcripts(self, home: Path) -> list[Path]:
         return sorted((home / ".codex" / "sessions").rglob("*.jsonl"))
@@ -119,8 +132,8 @@ class Claude:
     def add_hooks(self, home: Path, data_dir: Path) -> None:
         (home / ".claude" / "settings.json").write_text(json.dumps(hooks(self.flavor, data_dir)))
 
-    def words(self, prompt: str, *, resume: str | None = None, fork: bool = False) -> list[str]:
-        words = [str(self.binary), "-p", "--allowedTools", "Bash,Agent"]
+    def words(self, prompt: str, *options: str, resume: str | None = None, fork: bool = False) -> list[str]:
+        words = [str(self.binary), "-p", "--allowedTools", "Bash,Agent", *options]
         if resume:
             words += ["--resume", resume]
         if fork:
@@ -129,6 +142,9 @@ class Claude:
 
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command})
+
+    def delegate(self, task: str) -> list[Answer]:
+        return [Call("Agent", {"description": "A task", "prompt": task, "subagent_type": "general-purpose"})]
 
     def transcripts(self, home: Path) -> list[Path]:
         return sorted((home / ".claude" / "projects").rglob("*.jsonl"))

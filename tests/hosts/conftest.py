@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,13 +13,12 @@ from tests.hosts.agents import Agent, find_claude, find_codex
 from tests.hosts.host import BRANCH, REMOTE, Host
 from tests.hosts.scripted_model import serving
 
-FIND = {"codex": find_codex, "claude": find_claude}
+FIND: dict[str, Callable[[], Agent]] = {"codex": find_codex, "claude": find_claude}
 
 
 @pytest.fixture(scope="session", params=FIND)
 def agent(request: pytest.FixtureRequest) -> Agent:
-    found: Agent = FIND[request.param]()
-    return found
+    return FIND[request.param]()
 
 
 @pytest.fixture

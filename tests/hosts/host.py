@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,11 +35,18 @@ class Host:
     model: ScriptedModel
     env: dict[str, str]
 
-    def begin(self, prompt: str, *script: Answer, env: Mapping[str, str] = NOTHING, **how: Any) -> subprocess.Popen[str]:
+    def begin(
+        self,
+        prompt: str,
+        *script: Answer,
+        options: Sequence[str] = (),
+        env: Mapping[str, str] = NOTHING,
+        **how: Any,
+    ) -> subprocess.Popen[str]:
         """Start the agent with a prompt, in a process group of its own."""
         self.model.follow(*script)
         return subprocess.Popen(
-            self.agent.words(prompt, **how),
+            self.agent.words(prompt, *options, **how),
             env={**self.env, **env},
             cwd=self.project,
             stdin=subprocess.DEVNULL,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,13 +28,16 @@ class Call(NamedTuple):
 
     tool: str
     arguments: dict[str, Any]
+    namespace: str | None = None
 
 
 class Hang(NamedTuple):
     """No answer, until the agent is dead."""
 
 
-Answer = Say | Call | Hang
+Request = dict[str, Any]
+Said = Say | Call | Hang
+Answer = Said | Callable[[Request], Said]  # one that depends on what was asked
 
 
 class Used(NamedTuple):
@@ -47,27 +50,31 @@ class Used(NamedTuple):
 
 @dataclass
 class ScriptedModel:
-    """Answers in the order of the script; the last answer is given again to whoever keeps asking."""
+    """Answers in the order of the script; the last answer is given again to whoever keeps asking.
+
+    `asides` are answers to whoever is asked these words in the user's role, at any time: subagents are.
+    """
 
     script: Sequence[Answer] = ()
-    requests: list[dict[str, Any]] = field(default_factory=list)
+    asides: dict[str, Said] = field(default_factory=dict)
+    requests: list[Request] = field(default_factory=list)
     used: list[Used] = field(default_factory=list)
     hanging: threading.Event = field(default_factory=threading.Event)
     over: threading.Event = field(default_factory=threading.Event)
     port: int = 0
-    _begun: int = 0  # requests before this script
+    _next: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def follow(self, *script: Answer) -> None:
         """What is answered from now on."""
-        self.script, self._begun = script, len(self.requests)
+        self.script, self._next = script, 0
 
-    def answer(self, request: dict[str, Any]) -> tuple[int, Answer, Used]:
+    def answer(self, request: Request) -> tuple[int, Said, Used]:
         """The next answer, its number and what it used: other numbers each time, so that none is mixed up."""
         with self._lock:
             number = len(self.requests)
             self.requests.append(request)
-            said = self.script[min(number - self._begun, len(self.script) - 1)]
+            said = self._chosen(request)
             used = Used(1_000 + number, 300 + number, 20 + number)
             if not isinstance(said, Hang):
                 self.used.append(used)
@@ -76,21 +83,33 @@ class ScriptedModel:
             self.over.wait(PATIENCE)
         return number, said, used
 
+    def _chosen(self, request: Request) -> Said:
+        asked = [
+            each.get("content") for each in request.get("input") or request["messages"] if each.get("role") == "user"
+        ]
+        aside = [said for words, said in self.asides.items() if json.dumps(words) in json.dumps(asked)]
+        if aside:
+            return aside[0]
+        answer = self.script[min(self._next, len(self.script) - 1)]
+        self._next += 1
+        return answer(request) if callable(answer) else answer
+
     def total(self) -> Used:
         """All that was used."""
         return Used(*(sum(bucket) for bucket in zip(*self.used, strict=True)))
 
 
-def responses(model: ScriptedModel, request: dict[str, Any]) -> bytes:
+def responses(model: ScriptedModel, request: Request) -> bytes:
     """The Responses API, as a stream of events. Here the cached tokens are a part of the input."""
     number, said, used = model.answer(request)
     if isinstance(said, Call):
-        item = {
+        item: dict[str, Any] = {
             "type": "function_call",
             "id": _id("fc", number),
             "call_id": _id("call", number),
             "name": said.tool,
             "arguments": json.dumps(said.arguments),
+            **({"namespace": said.namespace} if said.namespace else {}),
         }
     else:
         content = [{"type": "output_text", "text": _words(said), "annotations": []}]
@@ -118,11 +137,11 @@ def responses(model: ScriptedModel, request: dict[str, Any]) -> bytes:
     )
 
 
-def messages(model: ScriptedModel, request: dict[str, Any]) -> bytes:
+def messages(model: ScriptedModel, request: Request) -> bytes:
     """The Messages API, as a stream of events: the usage comes in two parts, and the output's grows."""
     number, said, used = model.answer(request)
     usage = {"input_tokens": used.input, "cache_creation_input_tokens": 0, "cache_read_input_tokens": used.cached}
-    message = {
+    message: dict[str, Any] = {
         "id": _id("msg", number),
         "type": "message",
         "role": "assistant",
@@ -164,10 +183,10 @@ def serving() -> Iterator[ScriptedModel]:
         def log_message(self, *_: object) -> None:
             """Nothing: a test looks at `model.requests`."""
 
-        def do_GET(self) -> None:  # noqa: N802
+        def do_GET(self) -> None:
             self.reply(b'{"object":"list","data":[],"models":[]}', "application/json")
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
             path = self.path.partition("?")[0]
             if path.endswith("/responses"):
@@ -211,7 +230,7 @@ def _id(kind: str, number: int) -> str:
     return f"{kind}_{number:032d}"
 
 
-def _words(said: Answer) -> str:
+def _words(said: Said) -> str:
     return said.text if isinstance(said, Say) else ""
 
 

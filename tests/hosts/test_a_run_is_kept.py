@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.hosts.host import BRANCH, PROJECT, Host, await_line, kill, only, said
-from tests.hosts.scripted_model import Call, Hang, Say
+from tests.hosts.scripted_model import Hang, Say
 
 pytestmark = pytest.mark.slow
 
@@ -134,21 +134,42 @@ def test_a_forked_session_repeats_nothing(host: Host) -> None:
     assert host.covered()
 
 
-def test_a_subagent_is_kept_as_a_session_of_its_own(host: Host) -> None:
-    if host.agent.flavor != "claude":
-        pytest.skip("its subagents answer while it asks, in no order a script could know")
-    start = Call("Agent", {"description": "Look", "prompt": "Look for widgets.", "subagent_type": "general-purpose"})
-    host.run("Send somebody.", start, Say("No widgets here."), Say("There are none."))
+def test_a_subagent_is_a_session_of_its_own(host: Host) -> None:
+    """Its records name the parent's session; its prompt is the model's, not the person's."""
+    host.model.asides["Look for widgets."] = Say("No widgets here.")
+    host.run("Send somebody.", *host.agent.delegate("Look for widgets."), Say("There are none."))
     host.drain()
-    parent, child = sorted(host.sessions(), key=lambda session: len(session.id))
+    child, parent = sorted(host.sessions(), key=lambda session: session.parent is None)
     assert (child.parent, child.relation, child.project) == (parent.id, "subagent", PROJECT)
-    events = host.events()
-    mine, theirs = ([e for e in events if e.session == each.id] for each in (parent, child))
-    assert said(mine, "user_prompt") == ["Send somebody."]
-    assert said(theirs, "user_prompt") == ["Look for widgets."]
+    theirs, mine = ([event for event in host.events() if event.session == each.id] for each in (child, parent))
+    assert [(e.text, e.origin) for e in mine if e.kind == "user_prompt"] == [("Send somebody.", "user")]
+    assert [(e.text, e.origin) for e in theirs if e.kind == "user_prompt"] == [("Look for widgets.", "assistant")]
+    assert said(mine, "assistant_text") == ["There are none."]
     assert said(theirs, "assistant_text") == ["No widgets here."]
-    assert {event.way for event in events} == {"hook"}
+    assert {event.way for event in (*mine, *theirs)} == {"hook"}
+    assert [digest.goal for each in (child, parent) if (digest := host.digest(each.id))] == [
+        "Look for widgets.",
+        "Send somebody.",
+    ]
+    assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
     assert host.covered()
+
+
+@pytest.mark.parametrize("agent", ["codex"], indirect=True)
+def test_a_session_without_a_transcript_is_kept_by_what_its_hooks_said(host: Host) -> None:
+    """Once, in its project, and with its digest."""
+    host.run("Make a file.", host.agent.shell(COMMAND), Say("The file is there."), options=["--ephemeral"])
+    assert host.agent.transcripts(host.home) == []
+    assert host.drain()["events_added"] == 2
+    session, events = only(host.sessions()), host.events()
+    assert session.project == PROJECT
+    assert [(event.kind, event.text) for event in events] == [
+        ("user_prompt", "Make a file."),
+        ("assistant_text", "The file is there."),
+    ]
+    digest = host.digest(session.id)
+    assert digest
+    assert digest.goal == "Make a file."
 
 
 def _native(session: str) -> str:

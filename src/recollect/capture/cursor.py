@@ -1,8 +1,8 @@
 """Whether a transcript changed since it was read, and how: unchanged, only grown, or written anew.
 
-A file is known by device, inode, size, time, and the hashes of its first and last bytes. It has only grown when it is the
-same file, longer, begins as before, and the bytes that were its last still stand where they stood; everything else is
-read again from the start.
+A file is known by device, inode, size, time, and the hashes of its first and last bytes. It has only grown when it is
+the same file, longer, begins as before, and the bytes that were its last still stand where they stood; everything else
+is read again from the start.
 """
 
 from __future__ import annotations

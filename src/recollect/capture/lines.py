@@ -9,6 +9,7 @@ line kept.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,7 +22,20 @@ from recollect.capture.transcript import Reading
 CHUNK = 1 << 20
 MAX_LINE = 32 << 20
 _BOM = b"\xef\xbb\xbf"
-_DECODER = json.JSONDecoder()
+
+
+def _whole_number(digits: str) -> int | float | None:
+    """As orjson reads them: what does not fit into 64 bits is a float, or nothing when it is no number at all then."""
+    return int(digits) if len(digits) < 19 else _finite(digits)
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
+
+
+# For lines that are not one plain JSON value. NaN and the infinities are nothing: no store and no clock takes them.
+_DECODER = json.JSONDecoder(parse_int=_whole_number, parse_float=_finite, parse_constant=lambda name: None)
 
 
 def records(reading: Reading, path: Path | None = None) -> Iterator[dict[str, Any]]:
@@ -32,7 +46,7 @@ def records(reading: Reading, path: Path | None = None) -> Iterator[dict[str, An
         for at, line, ended in lines(file, reading):
             reading.at, reading.size = at, len(line)
             try:
-                record = orjson.loads(line)
+                record = orjson.loads(line if at else line.removeprefix(_BOM))
             except ValueError:
                 yield from _salvaged(reading, line, ended)
                 continue
@@ -51,7 +65,9 @@ def open_transcript(root: Path, path: Path) -> BinaryIO:
         return file
     import zstandard
 
-    return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(file, closefd=True)
+    return zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
+        file, closefd=True, read_across_frames=True
+    )
 
 
 def lines(file: BinaryIO, reading: Reading) -> Iterator[tuple[int, bytes, bool]]:
@@ -66,10 +82,10 @@ def lines(file: BinaryIO, reading: Reading) -> Iterator[tuple[int, bytes, bool]]
             if held_size > MAX_LINE and not dropping:
                 dropping, held = True, []
             continue
-        if not dropping:
+        if held_size + len(pieces[0]) <= MAX_LINE:
             held.append(pieces[0])
             first = b"".join(held)
-            yield at, (first.removeprefix(_BOM) if at == 0 else first), True
+            yield at, first, True
         else:
             reading.counts["oversized_lines"] += 1
         at += held_size + len(pieces[0]) + 1
@@ -80,8 +96,7 @@ def lines(file: BinaryIO, reading: Reading) -> Iterator[tuple[int, bytes, bool]]
     if dropping:
         reading.counts["oversized_lines"] += 1
     elif held_size:
-        last = b"".join(held)
-        yield at, (last.removeprefix(_BOM) if at == 0 else last), False
+        yield at, b"".join(held), False
 
 
 def _read(file: BinaryIO, reading: Reading) -> bytes:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from recollect.capture.secretrules import LONG_RUN, PERSONAL, RULES, secret_span, unknown_token
+from recollect.capture.secretrules import FIRST_NAMED, LONG_RUN, PERSONAL, RULES, secret_span, unknown_token
 
 SHORTEST = 12  # nothing shorter can hold both a secret and what makes it one
 SHORTEST_WITH_RUN = 37  # as long as this, a text may hold a token of an unknown maker; a bare UUID is shorter
@@ -197,13 +197,14 @@ def _by_literal(text: str, hits: list[Hit], marks: Marks) -> Iterator[Span]:
             match = rule.match(text, position, room)
             if not match:
                 continue
-            if rule.holds:
+            if rank >= FIRST_NAMED:
                 # Names within the value of a name within the value of a name: not without end.
                 depth = depth + 1 if position < read else 0
                 read = max(read, match.end())
-                if depth > MAX_DEPTH or not rule.holds(match):
+                if depth > MAX_DEPTH:
                     continue
-            yield Span(*secret_span(match), rank, rule.type)
+            if rule.holds is None or rule.holds(match):
+                yield Span(*secret_span(match), rank, rule.type)
 
 
 def _shape(text: str) -> bytes:

@@ -19,8 +19,9 @@ from itertools import pairwise
 JUDGED = 128  # characters of a value by which it is judged
 _VARIED = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z][a-z]")
 _MIXED = re.compile(r"[^A-Za-z_. -]")
-_STAND_INS = """xxxx *** ... … • < > ${ $( {{ }} %( #{ () redacted example placeholder changeme change-me change_me dummy
-your insert enter replace sample foobar 12345678 abcdefg 00000000""".split()
+_STAND_INS = """xxxx *** ... … • < > ${ $( {{ }} %( #{ () redacted example placeholder changeme change-me change_me
+dummy your insert enter replace sample
+foobar 12345678 abcdefg 00000000""".split()
 _REPEATED = re.compile(r"(.)\1{7}|^%s")
 _EXPRESSION = re.compile(r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_]|[(\[{]|::|->|\?\.)|[$%@&*!{}()\[\]<|=~+:,/.\\-]")
 _TECHNICAL = re.compile(
@@ -548,7 +549,7 @@ def _stands_out(match: re.Match[str]) -> bool:
 
 # A word apart from others, with a digit, and with a capital or a prefix.
 _OUTSTANDING = (
-    r"(?<![A-Za-z0-9_/+.@-])(?<!sha[0-9]{3}[=:])(?=[A-Za-z_+/-]{0,255}[0-9])"
+    r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9_/+.@\\-]))(?<!sha[0-9]{3}[=:])(?=[A-Za-z_+/-]{0,255}[0-9])"
     r"(?=[a-z0-9_+/-]{0,255}[A-Z]|[A-Za-z][A-Za-z0-9]{1,11}[_-][A-Za-z0-9_-]{16})"
     r"(?P<secret>[A-Za-z0-9_+/-]{20,256}={0,2})(?![A-Za-z0-9_+/@-])"
 )
@@ -594,13 +595,17 @@ _NAMED = (
     ),
 )
 
-RULES: tuple[Rule, ...] = (*_marked(), *_SHAPED, *_KEYS, *_SENT, *_PASSWORDS, *_NAMED)
+_BY_FORM = (*_marked(), *_SHAPED, *_KEYS, *_SENT)
+RULES: tuple[Rule, ...] = (*_BY_FORM, *_PASSWORDS, *_NAMED)  # the more exact first
+FIRST_NAMED = len(_BY_FORM)
 
 
 # -- tokens of makers we do not know -----------------------------------------------------------------------------------
 
 LONG_RUN = 28  # letters and digits in a row; the identifiers of calls and messages have at most 24
-_TOKEN_HEAD = re.compile(r"(?<![A-Za-z0-9_+/.=@-])[A-Za-z][A-Za-z0-9]{1,11}[_-](?:[A-Za-z0-9_-]{1,24}[_-])?$")
+_TOKEN_HEAD = re.compile(
+    r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9_+/.=@\\-]))[A-Za-z][A-Za-z0-9]{1,11}[_-](?:[A-Za-z0-9_-]{1,24}[_-])?$"
+)
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{28,256}(?![A-Za-z0-9_+/=-])")
 
 

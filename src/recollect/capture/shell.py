@@ -9,20 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-LOOKED_AT = 4_000  # characters of a command line that are looked at
+LOOKED_AT = 4_000  # characters of a command line that are looked at, here documents apart
+WITH_DOCUMENTS = 200_000
 _DEPTH = 2  # a command in a command in a command: `bash -c "ssh host 'pytest'"`
 _FURTHER = 5  # words between `docker run` or `uv run --with x` and the command they run
 
-_HEREDOC = re.compile(
-    r"(?<!<)<<(?!<)-?[ \t]*['\"]?(\w{1,40})['\"]?([^\n]*\n)(?:.*?^[ \t]*\1[ \t]*$|.*)", re.DOTALL | re.MULTILINE
-)
+_DOCUMENT = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(\w{1,40})")
 _PIECE = re.compile(
     r"'([^']*)(?:'|\Z)"  # 1: in single quotes
     r'|"((?:[^"\\]|\\.)*)(?:"|\\?\Z)'  # 2: in double quotes
     r"|\\\n|\\(.)"  # a line that goes on, or 3: one character taken as it is
     r"|([^\s'\"\\;&|()`<>#]+|#)"  # 4: plain
     r"|([;&|()`\n]+)"  # 5: between two commands
-    r"|([<>]+&?|\s+|\\)",  # 6: between two words
+    r"|([<>]+&?|[^\S\n]+|\\)",  # 6: between two words
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -33,8 +32,8 @@ def _pairs(*table: tuple[str, str]) -> frozenset[str]:
 
 
 _BEFORE = frozenset(
-    "sudo doas time timeout gtimeout env exec nice nohup command builtin npx bunx pnpx stdbuf caffeinate xargs watch if then "
-    "else elif do while until ! { xvfb-run unbuffer setsid ionice flock".split()
+    "sudo doas time timeout gtimeout env exec nice nohup command builtin npx bunx pnpx stdbuf caffeinate xargs watch "
+    "if then else elif do while until ! { xvfb-run unbuffer setsid ionice flock".split()
 )
 _TIMED = frozenset("timeout gtimeout nice ionice flock".split())
 _RUNNING = _pairs(  # a tool and its word behind which another command stands
@@ -48,12 +47,15 @@ _INTERPRETER = re.compile(r"(?:python|pypy)[\d.]*|ruby|node|php|perl|tsx|ts-node
 _INLINE = frozenset(("-c", "-e", "-p", "-r", "--eval", "--print"))
 
 _RUNNERS = frozenset(
-    "pytest py.test tox nox unittest jest vitest mocha ava rspec phpunit pest ctest gotestsum ginkgo karma jasmine bats "
-    "busted nose2 nosetests trial behave prove ptw pytest-watch cargo-nextest runtests run-tests run_tests tape testem wtr "
-    "stestr".split()
+    "pytest py.test tox nox unittest jest vitest mocha ava rspec phpunit pest ctest gotestsum ginkgo karma jasmine "
+    "bats busted nose2 nosetests trial behave prove ptw pytest-watch cargo-nextest runtests run-tests run_tests tape "
+    "testem wtr stestr".split()
 )
 _TESTING = _pairs(  # a tool and its first word that runs tests
-    ("go deno bun swift dotnet mix flutter dart bazel bazelisk buck2 zig ng rails artisan lein stack cabal dune", "test"),
+    (
+        "go deno bun swift dotnet mix flutter dart bazel bazelisk buck2 zig ng rails artisan lein stack cabal dune",
+        "test",
+    ),
     ("playwright hatch pdm manage.py composer forge hardhat anchor truffle meson invoke inv", "test"),
     ("cargo", "test nextest t"),
     ("cypress", "run"),
@@ -61,23 +63,29 @@ _TESTING = _pairs(  # a tool and its first word that runs tests
 )
 _CHECKING = _pairs(("make gmake gradle gradlew ninja", "check"), ("mvn mvnw", "verify"))
 # Tools that run what a project named itself: one task, or as many as are given.
-_ONE = frozenset("npm pnpm yarn bun deno mise poe moon hatch pixi composer rails mix zig lerna rush".split())
+_ONE = frozenset("npm pnpm yarn bun deno mise poe moon hatch pixi composer rails mix lerna rush".split())
 _MANY = frozenset(
-    "make gmake just task rake mvn mvnw gradle gradlew ninja ant gulp grunt nx turbo sbt xcodebuild earthly invoke inv".split()
+    "make gmake just task rake mvn mvnw gradle gradlew ninja ant gulp grunt nx turbo sbt xcodebuild earthly invoke inv "
+    "zig".split()
 )
-_VALUED = frozenset("--filter -F -C --prefix --cwd --dir -w --workspace workspace run run-script build -f".split())
+_VALUED = frozenset("--filter -F -C --prefix --cwd --dir -w --workspace workspace -f".split())  # a word follows
+_PASSED = frozenset(("run", "run-script", "workspace"))
 _TASK = re.compile(
     r"(?!(?:clean|build|lint|fmt|format|gen|generate|install|setup|download|list|watch|docs?)[:_-])"
     r"(?:[\w.@/+-]*[:_./+-])?(?:e2e|tests?|unittests?|specs?|test[A-Z]\w*|\w+Test)(?:[:_./-]\S*)?"
 )
 _NOT_RUN = frozenset("--version --help -h --no-run --collect-only --co --list --listTests --fixtures".split())
-_SCRIPT = re.compile(r"(?:.*[-_.])?(?:tests?|e2e|runtests?|spec)(?:[-_.].*)?\.(?:sh|bash|py|rb|js|mjs|cjs|ts|pl|php|exs|t)")
+_SCRIPT = re.compile(
+    r"(?:.*[-_.])?(?:tests?|e2e|runtests?|spec)(?:[-_.].*)?\.(?:sh|bash|py|rb|js|mjs|cjs|ts|pl|php|exs|t)"
+)
 _NAMED = frozenset("test tests run-tests run_tests runtests".split())
 _SYSTEM = ("/usr/", "/bin/")
 
 
 def commands(text: str, depth: int = 0) -> Iterator[list[str]]:
     """The simple commands of a command line, each as the words behind what only stands before it."""
+    if "<<" in text:
+        text = _without_documents(text[:WITH_DOCUMENTS])
     for words in _simple(text[:LOOKED_AT]):
         for command in _bare(words):
             yield command
@@ -96,28 +104,44 @@ def name_of(word: str) -> str:
     return word.rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
 
 
+def _without_documents(text: str) -> str:
+    """The text without its here documents; `<<` that no line ends is something else."""
+    lines = text.split("\n")
+    last = {line.strip(): number for number, line in enumerate(lines)}
+    kept, end = [], None
+    for number, line in enumerate(lines):
+        if end is not None:
+            end = None if line.strip() == end else end
+            continue
+        kept.append(line)
+        found = _DOCUMENT.search(line)
+        if found and last.get(found[1], 0) > number:
+            end = found[1]
+    return "\n".join(kept)
+
+
 def _simple(text: str) -> Iterator[list[str]]:
     """Words between separators, quotes taken off; the targets of redirections and comments are left out."""
     words: list[str] = []
     word: str | None = None
-    unwanted = comment = False
-    for piece in _PIECE.finditer(_HEREDOC.sub(r"\2", text) if "<<" in text else text):
+    drop, comment = "", False  # why the next word is not one of the command's
+    for piece in _PIECE.finditer(text):
         between = piece[5] or piece[6]
         if not between:
             comment = comment or (piece[4] == "#" and word is None)
             word = (word or "") + (piece[1] or piece[2] or piece[3] or piece[4] or "")
             continue
-        if word is not None and not unwanted and not comment:
+        if word is not None and not drop and not comment:
             words.append(word)
+        if word is not None or drop == "rest":
+            word, drop = None, ""
         if between[0] in "<>":
-            unwanted = True
-        elif word is not None:
-            unwanted = False
-        word = None
-        if piece[5] and (not comment or "\n" in between):
+            drop = "target"
+        elif piece[5] and (not comment or "\n" in between):
             yield words
-            words, unwanted, comment = [], False, False
-    yield [*words, word] if word is not None and not unwanted and not comment else words
+            words, comment = [], False
+            drop = "rest" if between[-1] == ")" else ""  # `$(…)x`: x is the rest of a word
+    yield [*words, word] if word is not None and not drop and not comment else words
 
 
 def _bare(words: list[str]) -> Iterator[list[str]]:
@@ -152,7 +176,9 @@ def _inner(words: list[str]) -> Iterator[str]:
     """Command lines given to a shell or to another machine as text."""
     name = name_of(words[0])
     if name in _SHELLS:
-        at = next((at for at, word in enumerate(words[:-1]) if word[:1] == "-" and word[1:2] != "-" and word[-1] == "c"), 0)
+        at = next(
+            (at for at, word in enumerate(words[:-1]) if word[:1] == "-" and word[1:2] != "-" and word[-1] == "c"), 0
+        )
         if at:
             yield words[at + 1]
     elif name == "ssh" and len(words) > 2:
@@ -177,8 +203,8 @@ def _tests(words: list[str]) -> bool:
 def _interpreted(words: list[str]) -> bool:
     """`python -m pytest`, `node --test`, `python manage.py test`, `ruby -Itest test/a_test.rb`."""
     for at, word in enumerate(words[1:8], 1):
-        if word == "-m" and at + 1 < len(words):
-            return any(_tests(command) for command in _bare(words[at + 1 :]))
+        if word == "-m" and words[at + 1 : at + 2] != ["coverage"]:
+            return at + 1 < len(words) and _runner(words[at + 1], words[at + 2 :])
         if word == "--test":
             return True
         if word in _INLINE:
@@ -191,8 +217,8 @@ def _interpreted(words: list[str]) -> bool:
 def _runner(name: str, rest: list[str]) -> bool:
     if name in _RUNNERS:
         return True
-    given = [word for before, word in zip([name, *rest], rest, strict=False) if before not in _VALUED or word in _TASKS]
-    wanted = [word for word in given if word[:1] not in "-+" and word not in ("run", "run-script", "build")]
+    given = [word for before, word in zip([name, *rest], rest, strict=False) if before not in _VALUED]
+    wanted = [word for word in given if word[:1] not in ("-", "+") and word not in _PASSED]
     if not wanted:
         return False
     if f"{name} {wanted[0]}" in _TESTING:

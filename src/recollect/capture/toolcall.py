@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from recollect.capture.shell import is_test as is_test
+
 _NAMES = {
     "shell": "bash exec exec_command shell shell_command local_shell local_shell_call run_terminal_command run_terminal_cmd "
     "run_shell_command execute terminal run_command write_stdin bashoutput killshell killbash container.exec unified_exec "
@@ -48,16 +50,6 @@ _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move t
 MAX_FILES = 50
 MAX_ODD_CHARS = 100_000
 
-# A command that runs tests: the runner where a command begins, after what may stand before it.
-_TESTS = re.compile(
-    r"(?:^|[;&|(\n]|\bthen\b|\bdo\b)\s*(?:[\w./-]*=\S*\s+|sudo\s+|time\s+|timeout\s+\S+\s+|env\s+|exec\s+|npx\s+|bunx\s+|"
-    r"(?:uv|poetry|pipenv|hatch|pdm|rye|bundle)\s+(?:run|exec|x)\s+(?:--?[\w-]+\s+)*(?:--\s+)?|\S*python[\d.]*\s+-m\s+)*"
-    r"(?:\S*/)?(?:py\.?test|tox|nox|unittest|jest|vitest|mocha|ava|rspec|phpunit|ctest|gotestsum|playwright\s+test|"
-    r"cypress\s+run|go\s+test|cargo\s+(?:\+\S+\s+)?(?:test|nextest)|(?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:t|tests?)(?::\S+)?|"
-    r"(?:deno|swift|dotnet|bazel|mix|flutter|dart|zig\s+build|rake|mvn\S*|gradlew?|just|task|make|mise)\s+(?:run\s+|-\S+\s+)*"
-    r"(?:\S+[:-])?tests?(?:[:-]\S+)?|runtests?\b)(?![\w./-])"
-)
-
 
 def describe(name: str, given: Any, call: str | None = None) -> tuple[str, str, dict[str, Any]]:
     """(kind, text, meta) of a tool call: kind is `edit`, `test_run` or `tool_call`."""
@@ -90,11 +82,6 @@ def action_of(name: str) -> str:
     if folded.startswith("mcp_") or "__" in folded:
         return "mcp"
     return "other"
-
-
-def is_test(command: str) -> bool:
-    """Whether a shell command runs tests."""
-    return _TESTS.search(command[:4_000]) is not None
 
 
 def result_origin(action: str | None) -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from recollect.cli.output import Span
 from recollect.clock import age_label, now
 from recollect.model import Event, Gist, Hit, Memory, Session
 from recollect.text import one_line, present
+
+if TYPE_CHECKING:
+    from recollect.distill.digest import Digest
 
 Line = list[Span]
 SHOWN_CHARS = 700
@@ -65,7 +69,38 @@ def session_lines(session: Session) -> Iterator[Line]:
         ("started", _at(session.started_at)),
         ("ended", _at(session.ended_at)),
         ("turns", str(session.turns)),
+        ("parent", f"{session.parent} ({session.relation})" if session.parent else None),
+        ("directory", session.cwd),
+        ("branch", session.branch),
+        ("models", ", ".join(session.models)),
+        ("agent", session.agent_version),
     )
+
+
+def digest_lines(digest: Digest) -> Iterator[Line]:
+    """What a captured session was."""
+    sure = f" ({digest.certainty:.0%} certain: {', '.join(digest.outcome_reasons)})" if digest.outcome_reasons else ""
+    tests, cost = digest.tests, digest.cost
+    usd = f", {cost.usd:.2f} USD ({cost.usd_source})" if cost.usd is not None else ""
+    met = [f"{digest.corrections} corrections", f"{digest.interruptions} interruptions", f"{digest.retries} retries"]
+    yield [("[digest]", "bold cyan"), " ", digest.goal or "no goal was said"]
+    yield from _fields(
+        ("outcome", f"{digest.outcome}{sure}"),
+        ("time", f"{digest.active_seconds / 60:.0f} active minutes of {digest.wall_seconds / 60:.0f}"),
+        ("tests", f"{tests.runs} runs, {tests.failed} failed, the last one {tests.last}" if tests.runs else None),
+        ("edited", ", ".join(list(digest.files_edited)[:8])),
+        ("commands", ", ".join(one.command for one in digest.commands[:5])),
+        ("met", ", ".join(part for part in met if not part.startswith("0 "))),
+        ("cost", f"{cost.tokens:,} tokens in {cost.requests:,} requests{usd}" if cost.requests else None),
+    )
+    for error in digest.errors[:5]:
+        state = "resolved" if error.resolved else "open"
+        yield [
+            "  ",
+            (f"{'error':<11}", "dim"),
+            f" {one_line(error.line, 120)} ",
+            (f"({error.count} x, {state})", "dim"),
+        ]
 
 
 def gist_lines(gist: Gist) -> Iterator[Line]:

@@ -92,10 +92,13 @@ class Coverage:
 
 def coverage(store: Store, scope: Scope, transcripts: Iterable[Transcript]) -> Coverage:
     """Hold what was read against what is there, and look for files that were not read."""
-    known = store.captures.coverage(scope)
+    known = store.captures.coverage(scope.within(None))
     by_name = {each.seen.name: each for each in known}
     found = Coverage(sessions=_sessions(known), unread=[], failed=[])
     for transcript in transcripts:
+        if not transcript.files:
+            found.failed.append({"transcript": transcript.name, "error": transcript.native})
+            continue
         each = by_name.get(transcript.name)
         if each is None or _changed(transcript, each):
             found.unread.append(transcript.name)

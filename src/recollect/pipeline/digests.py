@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from recollect.clock import Clock
 from recollect.distill.digest import DIGEST_VERSION, digest_of
+from recollect.errors import StoreError
 from recollect.model import Event, Scope
 from recollect.store.port import Store
 
 _PAGE = 500
 
 
-def digest_due(store: Store, scope: Scope, clock: Clock) -> int:
-    """Make every digest that is due; returns how many were made."""
-    made = 0
-    for session_id in store.digests.due(scope, version=DIGEST_VERSION):
-        made += make_digest(store, scope, session_id, clock)
-    return made
+def digest_due(store: Store, scope: Scope, clock: Clock) -> tuple[int, dict[str, str]]:
+    """Make every digest that is due; returns how many were made, and by session why one could not be."""
+    return make_digests(store, scope, store.digests.due(scope, version=DIGEST_VERSION), clock)
+
+
+def make_digests(store: Store, scope: Scope, sessions: Iterable[str], clock: Clock) -> tuple[int, dict[str, str]]:
+    """Make these digests; one that cannot be made costs only itself, and stays due."""
+    made, failed = 0, {}
+    for session in sessions:
+        try:
+            made += make_digest(store, scope, session, clock)
+        except StoreError:
+            raise
+        except Exception as error:
+            failed[session] = f"its digest cannot be made: {type(error).__name__}: {error}"[:500]
+    return made, failed
 
 
 def make_digest(store: Store, scope: Scope, session_id: str, clock: Clock) -> bool:

@@ -18,7 +18,7 @@ from recollect.capture.transcript import Reading, Transcript
 from recollect.clock import Clock
 from recollect.errors import InvalidInput
 from recollect.model import Event, Scope
-from recollect.pipeline.digests import make_digest
+from recollect.pipeline.digests import make_digests
 from recollect.pipeline.ingest import Ingest
 from recollect.pipeline.roots import roots_of
 from recollect.pipeline.sweep import Report, privacy_for
@@ -73,8 +73,7 @@ class _Draining:
                 self._follow(notice)
             self._done.records += 1
             finished.append(path)
-        for session in self._sessions:
-            self._done.report.analyzed += make_digest(self._store, self._scope.within(None), session, self._clock)
+        self._done.report.digests(*make_digests(self._store, self._scope.within(None), self._sessions, self._clock))
         for path in finished:
             self._spool.finish(path)
         return self._done

@@ -1,7 +1,7 @@
 """One transcript into the store: read, cleaned, kept in batches, and written down as read, each step safe to repeat.
 
-Whatever dies on the way, the next time finds the transcript unread and every event that made it already there. Memory is
-bounded by the batch, not by the file.
+Whatever dies on the way, the next time finds the transcript unread and every event that made it already there. Memory
+is bounded by the batch, not by the file.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class Ingest:
 
     def take(self, transcript: Transcript) -> Result:
         """One transcript. What is wrong with it is in the result; only a store that fails raises."""
+        if not transcript.files:  # a place that could not be looked into: nothing to remember
+            return Result("failed", error=transcript.native)
         try:
-            if not transcript.files:
-                raise BadTranscript(transcript.native)
             mark = fingerprint(transcript, source(transcript.flavor))
             seen = self._store.captures.seen(self._scope, transcript.name)
             unchanged = seen is not None and seen.fingerprint == self.mark(mark, seen.state)

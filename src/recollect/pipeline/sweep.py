@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,14 +60,24 @@ class Report:
             self.by_agent[transcript.flavor] = self.by_agent.get(transcript.flavor, 0) + 1
         elif result.state == "failed":
             self.failed += 1
-            if len(self.problems) < MAX_PROBLEMS:
-                self.problems.append({"transcript": transcript.name, "error": result.error or ""})
+            self.problem(transcript.name, result.error or "")
         else:
             setattr(self, result.state, getattr(self, result.state) + 1)
         self.events_added += result.added
         self.events_changed += result.changed
         self.turns += result.turns
         self.counts = dict(Counter(self.counts) + result.counts)
+
+    def problem(self, name: str, error: str) -> None:
+        """What went wrong with a transcript, or with a session's digest."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append({"transcript": name, "error": error})
+
+    def digests(self, made: int, failed: Mapping[str, str]) -> None:
+        """Digests that were made, and those that could not be."""
+        self.analyzed += made
+        for session, error in failed.items():
+            self.problem(session, error)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -111,6 +121,6 @@ def sweep(
         report.add(transcript, ingest.take(transcript))
     progress(len(found), len(found), "")
     if not dry_run:
-        report.analyzed = digest_due(store, scope.within(None), clock)
+        report.digests(*digest_due(store, scope.within(None), clock))
         report.retention = retain(store, scope.within(None), settings, clock())
     return report

@@ -170,9 +170,16 @@ class Covered:
     ways: Mapping[str, str]  # key of a stored turn -> the way it came
 
 
+class Evicted(NamedTuple):
+    """What evicting bodies freed, and the sessions that lost one before a digest covered them."""
+
+    bytes: int
+    undigested: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class RawUse:
-    """What one session's bodies take on disk, whether its digest covers it, and when the first of them came."""
+    """What one session's bodies take on disk, whether its digest covers it, and when the last of them came."""
 
     session: str
     bytes: int
@@ -248,7 +255,8 @@ class Bodies(Protocol):
 
     def get(self, scope: Scope, body_hash: str) -> bytes | None: ...
     def use(self, scope: Scope) -> list[RawUse]: ...
-    def evict(self, scope: Scope, session: str, *, at: datetime, undigested: bool = False) -> int: ...
+    def evict(self, scope: Scope, session: str, *, at: datetime, undigested: bool = False) -> Evicted: ...
+    def tidy(self, scope: Scope) -> int: ...
     def tick(self, now: datetime) -> float: ...
 
 

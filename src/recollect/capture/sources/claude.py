@@ -67,8 +67,14 @@ def _native(path: Path) -> str:
 
 
 def recognises(record: Mapping[str, Any]) -> bool:
-    kind = text_of(record.get("type"))
-    return kind in _TYPES and ("sessionId" in record or "leafUuid" in record or "message" in record)
+    kind, message = text_of(record.get("type")), record.get("message")
+    if kind not in _TYPES or "systemPayload" in record:
+        return False
+    if isinstance(message, dict):
+        return "parts" not in message  # Qwen's envelope is the same
+    if kind == "system" and "uuid" not in record:
+        return False  # Droid's streams
+    return "sessionId" in record or "leafUuid" in record
 
 
 def read(reading: Reading) -> Iterator[Event | Cost]:

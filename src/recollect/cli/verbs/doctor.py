@@ -92,7 +92,7 @@ def _database(place: Place, *, deep: bool) -> list[Finding]:
         return [Finding("database", "note", "there is none yet", "It is made when something is remembered.")]
     try:
         with open_place(place) as memory:
-            return [*_engine(memory, place), *_contents(memory, deep=deep), *_vectors(memory)]
+            return [*_engine(memory, place), *_contents(memory, deep=deep), *_capture(memory), *_vectors(memory)]
     except RecollectError as error:
         return [Finding("database", "bad", str(error), error.hint)]
 
@@ -116,6 +116,25 @@ def _engine(memory: Recollect, place: Place) -> list[Finding]:
         "Upgrade apsw." if slow else None,
     )
     return [Finding("database", "ok", f"{place.database}, schema {schema}"), engine]
+
+
+def _capture(memory: Recollect) -> list[Finding]:
+    """What came from agents' files and what hooks left."""
+    from recollect.capture.spool import Spool
+
+    spool = Spool(memory.settings.data_dir.absolute())
+    waiting, missed, refused = len(spool.waiting()), spool.missed(), spool.refused()
+    failed = [each for each in memory.store.captures.coverage(memory.scope) if each.seen.state == "failed"]
+    found = []
+    if waiting > 100:
+        found.append(Finding("spool", "bad", f"{waiting:,} records of hooks wait", "Run `recollect sweep --spool`."))
+    elif waiting or missed or refused:
+        text = f"{waiting:,} records of hooks wait, {missed:,} could not be written, {refused:,} were refused"
+        found.append(Finding("spool", "note", text, "`recollect sweep` reads those sessions from their files."))
+    if failed:
+        text = f"{len(failed):,} transcripts could not be read: {failed[0].seen.name}: {failed[0].seen.error}"
+        found.append(Finding("transcripts", "note", text, "`recollect coverage` lists them; each sweep tries again."))
+    return found
 
 
 def _contents(memory: Recollect, *, deep: bool) -> list[Finding]:

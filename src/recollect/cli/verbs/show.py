@@ -101,14 +101,17 @@ def _show_turn(turn: Turn, console: Output) -> int:
 
 
 def _show_session(memory: Recollect, session: Session, console: Output) -> int:
-    from recollect.cli.cards import gist_lines, memory_row, session_lines
+    from recollect.cli.cards import digest_lines, gist_lines, memory_row, session_lines
 
-    gist = memory.gist(session.id)
+    gist, digest = memory.gist(session.id), memory.digest(session.id)
     made: list[Any] = memory.memories(_PAGE, session=session.id, archived=True, history=True)
     if console.json:
-        console.document({"session": session, "gist": gist, "memories": made})
+        told = None if digest is None else digest.as_dict()
+        console.document({"session": session, "digest": told, "gist": gist, "memories": made})
         return 0
     console.lines(list(session_lines(session)))
+    if digest is not None:
+        console.lines(list(digest_lines(digest)))
     if gist is not None:
         console.lines(list(gist_lines(gist)))
     if made:

@@ -1,7 +1,7 @@
 """The one way events come in: each once, in order, grouped into turns, searchable when the transaction ends.
 
 Whatever brings them (a program, a hook, a sweep, an import), the key decides: an event that is there already is left
-alone, or changed when its agent wrote it anew (a message that was still being streamed); one that was forgotten stays so.
+alone, or changed when its agent wrote it anew (a message that was still being streamed); what was forgotten stays so.
 """
 
 from __future__ import annotations
@@ -113,8 +113,11 @@ class Appending:
                 "raw_size": raw.size if raw and self.transcript else None,
             },
         )
+        self._link_bodies(row[0], event)
+
+    def _link_bodies(self, row: int, event: Event) -> None:
         for body in event.bodies:
-            params = {"event": row[0], "owner": self.rows.owner, "hash": bytes.fromhex(body.hash)}
+            params = {"event": row, "owner": self.rows.owner, "hash": bytes.fromhex(body.hash)}
             self.connection.execute(_Q["add_event_body"], params)
 
     def _open_turn(self, place: _Place, key: bytes, at: str) -> int:
@@ -139,6 +142,8 @@ class Appending:
         self._touched[turn] += len(event.text) - old
         params = {"row": row, "text": event.text, "text_hash": new_hash, "meta": as_json(event.meta)}
         self.connection.execute(_Q["change_event"], params)
+        self.connection.execute(_Q["drop_event_bodies"], {"row": row})
+        self._link_bodies(row, event)
         return "changed"
 
     def _begin(self, session: str, at: str) -> _Place:

@@ -17,7 +17,7 @@ from recollect.model import Cost, Event, Scope, Session
 from recollect.store.port import Covered, Ingested, Seen
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import scoping
-from recollect.store.sqlite.appending import Appending, as_json, set_facts
+from recollect.store.sqlite.appending import Appending, Fate, as_json, set_facts
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import Database
 
@@ -45,16 +45,14 @@ class SqliteCaptures:
     ) -> Ingested:
         """Everything in one transaction. The session's project is the one given when it has none yet.
 
-        Without `changes`, an event that is known stays as it is. With a transcript, what was read of it is written down in the same transaction: either both are there or none.
+        Without `changes`, an event that is known stays as it is. With a transcript, what was read of it is written down
+        in the same transaction: either both are there or none.
         """
-        for event in events:  # files first: a row never names a body that is not there
-            for body in event.bodies:
-                self._bodies.keep(scope, body)
         with self._db.write() as connection:
             rows = scoping.ensure(connection, scope)
             file = _transcript_row(connection, rows.owner, transcript)
             appending = Appending(connection, rows, changes=changes, transcript=file)
-            fates = Counter(appending.add(event) for event in events)
+            fates = Counter(self._add(appending, event) for event in events)
             appending.finish()
             row = _session_row(connection, rows, about)
             if row is not None:
@@ -65,6 +63,16 @@ class SqliteCaptures:
             if transcript is not None and transcript.state != "reading":
                 _note(connection, rows.owner, transcript)
         return Ingested(fates["added"], fates["changed"], fates["known"], fates["forgotten"])
+
+    def _add(self, appending: Appending, event: Event) -> Fate:
+        """One event and its bodies: those of a known one stay as they are, evicted or not."""
+        fate = appending.add(event)
+        for body in event.bodies:
+            if fate in ("added", "changed"):
+                self._bodies.keep(appending.connection, appending.rows.owner, body)
+            elif fate == "known":
+                self._bodies.mend(appending.connection, appending.rows.owner, body)
+        return fate
 
     def seen(self, scope: Scope, name: str) -> Seen | None:
         _owner_wide(scope)

@@ -20,6 +20,7 @@ from recollect.store.sqlite import scoping
 _Q = load_queries(Path(__file__).parent / "queries" / "index.sql")
 _TOKENIZER = ["unicode61", "remove_diacritics", "2", "categories", "L* M* N* Co"]
 TOOL_CHARS = 2_000  # of a tool's output, what is searched with its turn
+CALL_CHARS = 500  # … and of what it was called with
 
 
 def add(connection: apsw.Connection, tier: Tier, doc: int) -> None:
@@ -64,15 +65,16 @@ def is_current(connection: apsw.Connection) -> bool:
 
 
 def turn_texts(rows: list[tuple[str, str]]) -> tuple[str, str]:
-    """What the user said and what answered, from (role, text) of a turn's events in order.
+    """What the user said and what answered, from (speaker, text) of a turn's events in order.
 
-    Of what answered, words come before the output of tools, which is clipped: an answer at the end of much work is
-    still found and shown.
+    Of what answered, words come first, then what tools were called with, then what they gave, both clipped: an answer
+    at the end of much work is still found and shown.
     """
-    user = [text for role, text in rows if role == "user"]
-    said = [text for role, text in rows if role not in ("user", "tool")]
-    shown = [text[:TOOL_CHARS] for role, text in rows if role == "tool"]
-    return "\n".join(user), "\n".join(said + shown)
+    user = [text for who, text in rows if who == "user"]
+    said = [text for who, text in rows if who not in ("user", "call", "tool")]
+    called = [text[:CALL_CHARS] for who, text in rows if who == "call"]
+    shown = [text[:TOOL_CHARS] for who, text in rows if who == "tool"]
+    return "\n".join(user), "\n".join(said + called + shown)
 
 
 _ALL = {"memory": "all_memories", "gist": "all_gists", "turn": "all_turns"}

@@ -74,13 +74,13 @@ INSERT INTO bodies (owner, hash, media, bytes, stored, born) VALUES (:owner, :ha
 ON CONFLICT (owner, hash) DO UPDATE SET stored = excluded.stored, born = excluded.born, evicted_at = NULL WHERE evicted_at IS NOT NULL;
 
 -- name: raw_use
-SELECT s.id, sum(u.stored), d.session IS NOT NULL AND d.covers >= (SELECT max(position) FROM events e WHERE e.session = s.row), min(u.born)
-FROM (SELECT DISTINCT e.session AS session, b.hash, b.stored, b.born FROM bodies b
+SELECT s.id, sum(u.stored), d.session IS NOT NULL AND d.covers >= (SELECT max(position) FROM events e WHERE e.session = s.row), max(u.born)
+FROM (SELECT min(e.session) AS session, b.hash, b.stored, b.born FROM bodies b
       JOIN event_bodies eb ON eb.owner = b.owner AND eb.hash = b.hash JOIN events e ON e.row = eb.event
-      WHERE b.owner = :owner AND b.evicted_at IS NULL) u
+      WHERE b.owner = :owner AND b.evicted_at IS NULL GROUP BY b.hash) u
 JOIN sessions s ON s.row = u.session LEFT JOIN digests d ON d.session = s.row
 WHERE :any_project OR s.project IS NULL OR s.project = :scope_project
-GROUP BY s.row ORDER BY min(u.born), s.row;
+GROUP BY s.row ORDER BY max(u.born), s.row;
 
 -- name: is_digested
 SELECT d.session IS NOT NULL AND d.covers >= (SELECT max(position) FROM events e WHERE e.session = s.row)
@@ -94,6 +94,18 @@ WHERE e.session = :session AND b.owner = :owner AND b.evicted_at IS NULL
     SELECT 1 FROM event_bodies o JOIN events oe ON oe.row = o.event LEFT JOIN digests od ON od.session = oe.session
     WHERE o.owner = b.owner AND o.hash = b.hash AND oe.session <> :session
       AND (od.session IS NULL OR od.covers < (SELECT max(position) FROM events m WHERE m.session = oe.session))));
+
+-- name: not_digested
+SELECT DISTINCT s.id FROM event_bodies eb JOIN events e ON e.row = eb.event JOIN sessions s ON s.row = e.session
+LEFT JOIN digests d ON d.session = s.row
+WHERE eb.owner = :owner AND eb.hash = :hash AND (:any_project OR s.project IS NULL OR s.project = :scope_project)
+  AND (d.session IS NULL OR d.covers < (SELECT max(position) FROM events m WHERE m.session = s.row));
+
+-- name: is_named
+SELECT 1 FROM bodies WHERE owner = :owner AND hash = :hash AND evicted_at IS NULL;
+
+-- name: every_body
+SELECT owner, hash FROM bodies WHERE evicted_at IS NULL;
 
 -- name: evict
 UPDATE bodies SET evicted_at = :at WHERE owner = :owner AND hash = :hash;

@@ -28,7 +28,7 @@ SELECT owner, content FROM gists WHERE row = :doc;
 SELECT owner FROM turns WHERE row = :doc;
 
 -- name: turn_events
-SELECT role, substr(text, 1, 65536) FROM events
+SELECT {speaker}, substr(text, 1, 65536) FROM events
 WHERE turn = :doc AND {spoken} ORDER BY position;
 
 -- name: count

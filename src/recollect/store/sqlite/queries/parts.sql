@@ -37,3 +37,6 @@ AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
 
 -- name: spoken
 kind NOT IN ('thinking', 'injected_context', 'turn_end', 'summary', 'compaction')
+
+-- name: speaker
+CASE WHEN kind IN ('tool_call', 'edit', 'test_run') THEN 'call' ELSE role END

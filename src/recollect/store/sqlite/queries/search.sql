@@ -75,7 +75,7 @@ WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
 
 -- name: turn_events
-SELECT turn, role, text, text_hash FROM events
+SELECT turn, {speaker}, text, text_hash FROM events
 WHERE +owner = :owner AND turn IN (SELECT value FROM json_each(:docs)) AND {spoken} ORDER BY turn, position;
 
 -- name: visible_memory

@@ -72,6 +72,9 @@ SELECT 1 FROM tombstones WHERE owner = :owner AND key = :key;
 -- name: add_event_body
 INSERT INTO event_bodies (event, owner, hash) VALUES (:event, :owner, :hash) ON CONFLICT DO NOTHING;
 
+-- name: drop_event_bodies
+DELETE FROM event_bodies WHERE event = :row;
+
 -- name: event_length
 SELECT length(text) FROM events WHERE row = :row;
 
@@ -114,4 +117,4 @@ JOIN sessions s ON s.row = t.session LEFT JOIN projects p ON p.row = t.project
 WHERE t.owner = :owner AND t.key = :key AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
 -- name: turn_events
-SELECT role, text, key, text_hash FROM events WHERE turn = :turn AND {spoken} ORDER BY position;
+SELECT {speaker}, text, key, text_hash FROM events WHERE turn = :turn AND {spoken} ORDER BY position;

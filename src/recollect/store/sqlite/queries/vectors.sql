@@ -26,7 +26,7 @@ SELECT content, why FROM memories WHERE row = :doc;
 SELECT content FROM gists WHERE row = :doc;
 
 -- name: turn_text
-SELECT role, text FROM events WHERE turn = :doc AND {spoken} ORDER BY position;
+SELECT {speaker}, text FROM events WHERE turn = :doc AND {spoken} ORDER BY position;
 
 -- name: owner
 SELECT owner FROM pending WHERE tier = :tier AND doc = :doc;
