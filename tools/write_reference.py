@@ -65,8 +65,10 @@ def _default(name: str) -> str:
     if name in _ELSEWHERE:
         return _ELSEWHERE[name]
     default = next(item.default for item in fields(settings.Settings) if item.name == name)
-    if default is MISSING or default is None or default == "":
+    if default is MISSING or default is None or default in ("", ()):
         return "none"
+    if isinstance(default, tuple):
+        return "`" + ", ".join(default) + "`"
     return f"`{str(default).lower() if isinstance(default, bool) else default}`"
 
 

@@ -6,6 +6,7 @@ Opened on a data directory it is the embedded store; every call stays inside the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -193,14 +194,15 @@ class Recollect:
         from recollect.pipeline.roots import discover
         from recollect.pipeline.sweep import Report, sweep
 
-        with alone(self.settings.data_dir / "sweep.lock") as free:
+        with nullcontext(True) if dry_run else alone(self.settings.data_dir / "sweep.lock") as free:
             if not free:
                 return Report(busy=True)
             found = discover(self.settings, _places(sources))
             report = sweep(
                 self.store, self.scope, self.settings, self._clock, found, dry_run=dry_run, progress=progress
             )
-        self._ring()
+        if not dry_run:
+            self._ring()
         return report
 
     def drain(self) -> Drained:
@@ -232,7 +234,8 @@ class Recollect:
             dry_run=dry_run,
             progress=progress,
         )
-        self._ring()
+        if not dry_run:
+            self._ring()
         return report
 
     def coverage(self, sources: Mapping[str, Sequence[str | Path]] | None = None) -> Coverage:
@@ -436,10 +439,16 @@ class Recollect:
         if [memory_id is not None, session is not None, everything].count(True) != 1:
             raise InvalidInput("forget one of: a memory, a session, or everything")
         now = self._clock()
-        if everything:
-            return self.store.keeping.forget_all(self.scope, at=now)
-        if session is not None:
-            return self.store.keeping.forget_session(self.scope, session, at=now)
+        if everything or session is not None:
+            from recollect.pipeline.drain import forget_records
+
+            keeping = self.store.keeping
+            if session is None:
+                receipt = keeping.forget_all(self.scope, at=now)
+            else:
+                receipt = keeping.forget_session(self.scope, session, at=now)
+            forget_records(self.settings, session=session, project=self.scope.project)
+            return receipt
         assert memory_id is not None
         if not soft:
             return self.store.keeping.forget_memory(self.scope, memory_id, at=now)

@@ -19,6 +19,8 @@ PREFIX = "RECOLLECT_"
 SECRETS = ("embedding_api_key",)
 
 
+Places = Mapping[str, tuple[Path, ...]]
+Prices = Mapping[str, tuple[float, ...]]
 DENIED = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
     *("id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.*"),
@@ -51,15 +53,11 @@ class Settings:
     redact_after_days: int = 7  # a deleted memory can be restored until then; then its text is removed
     purge_after_days: int = 30  # and after this long its row is removed too
     projects: Mapping[str, str] = field(default_factory=dict)  # aliases: directory or remote -> project name
-    sources: Mapping[str, tuple[Path, ...]] = field(
-        default_factory=dict
-    )  # where an agent's sessions lie: agent -> directories
+    sources: Places = field(default_factory=dict)  # where an agent's sessions lie: agent -> list of directories
     capture_off: tuple[str, ...] = ()  # agents, projects and directories that are not captured
     capture_only: tuple[str, ...] = ()  # opt-in: when set, only these agents, projects and directories are captured
     deny_paths: tuple[str, ...] = DENIED  # what tools read from such files is not kept
-    prices: Mapping[str, tuple[float, ...]] = field(
-        default_factory=dict
-    )  # USD per million tokens: model -> [input, output, cached, written 5 min, 1 h]
+    prices: Prices = field(default_factory=dict)  # USD per million tokens: model -> [input, output, cached, written]
     redact_personal: bool = False  # also take out e-mail addresses, phone numbers, IBANs and card numbers
     sweep_minutes: int = 10  # how often `sweep --watch` looks at every transcript
     raw_inline_bytes: int = 65_536  # a body larger than this is kept beside the database

@@ -1,35 +1,38 @@
 """Privacy before storage: what is not to be kept never reaches the store.
 
 An event passes through here after it was read and before anything durable. Taken out, and counted by reason: text
-between `<private>` and `</private>`; what Recollect itself put before the agent (`ours`); what tools read from deny-listed
-paths (`denied`); secrets, each replaced by its type and a keyed fingerprint (`secret:<type>`). Which agents, projects and
-directories are captured at all is decided by `Choice`.
+between `<private>` and `</private>`; what Recollect itself put before the agent (`ours`); what tools read from
+deny-listed paths (`denied`); secrets, each replaced by its type and a keyed fingerprint (`secret:<type>`). Which
+agents, projects and directories are captured at all is decided by `Choice`.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from fnmatch import fnmatch
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
 
 from recollect.capture.redact import Redactor
+from recollect.capture.shell import commands, name_of
 from recollect.model import Event
 from recollect.text import dedup_key, storable
 
 PRIVATE = "[private]"
 OURS = "[recalled by Recollect]"
-_PRIVATE = re.compile(r"<private>.*?(?:</private>|\Z)", re.DOTALL | re.IGNORECASE)
+_PRIVATE = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
 # A block of recalled text as `inject` frames it, wherever it turns up again; a cut one ends where the text does.
 BLOCK_START, BLOCK_END = "=== Relevant Context ===", "========================"
 _BLOCK = re.compile(rf"{re.escape(BLOCK_START)}\n.*?(?:^{re.escape(BLOCK_END)}$|\Z)", re.DOTALL | re.MULTILINE)
 _OUR_TOOLS = re.compile(
     r"(?:mcp_+)?(?:plugin_)?recollect(?:_[a-z]+)?_+\w+|memory_(?:recall|save|context|search)", re.IGNORECASE
 )
-_OUR_COMMAND = re.compile(r"(?:^|[;&|(\n]\s*)(?:\S*/)?recollect\s+(?:recall|context|show|list|history)\b")
+_OUR_VERBS = frozenset(("recall", "context", "show", "list", "sessions", "export"))
+_OUR_INLINE = re.compile(rf"(?:\$\(|`)\s{{0,9}}recollect\s{{1,9}}(?:{'|'.join(sorted(_OUR_VERBS))})\b")
+_OUR_VALUED = ("--data-dir", "--user", "--tenant", "--project")
 INNER_MARK = "<recollect-task"  # every prompt we ourselves give to a model begins with it
 # How the first prompts of other memory tools' own sessions begin: what they do is not the user's work.
 _OBSERVERS = (
@@ -40,7 +43,13 @@ _OBSERVERS = (
     "You are a conversation summarizer for a memory",
     "<observed_from_primary_session>",
 )
-_WORDS = re.compile(r"[^\s'\"<>|;&()=]+")
+_WORDS = re.compile(r"[A-Za-z]:\\[^\s'\"<>|;&()=`,]+|[^\s'\"<>|;&()=`,:{}@\[\]]+")
+_WINDOWS = re.compile(r"[a-z]:\\|\\\\")
+_WORDED = frozenset(("shell", "read", "search"))  # elsewhere a path stands alone: words in a message are no files
+_PATTERNS = frozenset(("pattern", "query", "regex"))
+_WORDS_IN = 100_000  # characters of a call that are looked at for the names of files
+_DEEPEST = 60  # levels of a call's arguments; what is below is not kept
+_TOO_DEEP = "[nested too deeply]"
 _TOUCHING = frozenset(("shell", "read", "edit", "search", "mcp", "other"))
 
 
@@ -61,7 +70,12 @@ def _named(names: tuple[str, ...], flavor: str, project: str | None, cwd: str | 
     """Whether an agent, a project or a directory (and what lies in it) is among the names."""
     places = [str(parent) for parent in (PurePath(cwd), *PurePath(cwd).parents)] if cwd else []
     wanted = {flavor, project, *places}
-    return any(str(Path(name).expanduser()) in wanted or name in wanted for name in names)
+    return any(name in wanted or str(PurePath(_home(name))) in wanted for name in names)
+
+
+def _home(path: str) -> str:
+    """The path with `~` as this user's home; `~somebody` stays as it is."""
+    return str(Path.home()) + path[1:] if path == "~" or path.startswith("~/") else path
 
 
 class Privacy:
@@ -74,8 +88,9 @@ class Privacy:
         was_injected: Callable[[str], bool] = lambda text_hash: False,
     ) -> None:
         self._redactor = redactor
-        self._deny = deny
-        self._denied = re.compile("|".join(_as_regex(pattern) for pattern in deny)) if deny else None
+        self._deny = tuple(pattern.casefold().rstrip("/") for pattern in deny if pattern.strip("/"))
+        quick = "|".join(_as_regex(pattern) for pattern in self._deny)
+        self._denied = re.compile(quick, re.IGNORECASE) if quick else None
         self._was_injected = was_injected
         self._calls: dict[str, str] = {}  # call id -> why its result is not kept
         self.counts: Counter[str] = Counter()
@@ -101,9 +116,11 @@ class Privacy:
         return None if text is None else self._text(text)
 
     def _text(self, text: str) -> str:
-        if "<" in text and ("<private>" in text or "<PRIVATE>" in text or "<Private>" in text):
-            text, found = _PRIVATE.subn(PRIVATE, text)
-            self.counts["private"] += found
+        if "<" in text and "<private" in text.lower():
+            open_text, found = _without_private(text)
+            if found:
+                text = open_text
+                self.counts["private"] += found
         if BLOCK_START in text:
             text, found = _BLOCK.subn(OURS, text)
             self.counts["ours"] += found
@@ -112,15 +129,18 @@ class Privacy:
             self.counts[f"secret:{kind}"] += found
         return text
 
-    def _leaves(self, value: Any) -> Any:
+    def _leaves(self, value: Any, level: int = 0) -> Any:
         """A value with every string in it cleaned; the same object when none changed."""
         if isinstance(value, str):
             return storable(self._text(value)) if len(value) > 7 else storable(value)
+        if isinstance(value, Mapping | list | tuple) and level >= _DEEPEST:
+            return _TOO_DEEP
         if isinstance(value, Mapping):
-            new = {storable(key): self._leaves(item) for key, item in value.items()}
-            return value if all(new.get(key) is item for key, item in value.items()) else new
+            new = {self._leaves(key): self._leaves(item, level + 1) for key, item in value.items()}
+            same = all(a is b and value[a] is new[b] for a, b in zip(value, new, strict=False))
+            return value if same and len(new) == len(value) else new
         if isinstance(value, list | tuple):
-            items = [self._leaves(item) for item in value]
+            items = [self._leaves(item, level + 1) for item in value]
             return value if all(a is b for a, b in zip(items, value, strict=True)) else items
         return value
 
@@ -141,24 +161,41 @@ class Privacy:
 
     def _about(self, event: Event, action: str) -> str | None:
         """Why the result of a call is not kept: it is ours, or read from where secrets live."""
-        tool = event.meta.get("tool", "")
-        if _OUR_TOOLS.fullmatch(tool) or (action == "shell" and _OUR_COMMAND.search(event.text)):
+        if _OUR_TOOLS.fullmatch(str(event.meta.get("tool", ""))) or (action == "shell" and _is_our_command(event.text)):
             return "ours"
+        return "denied" if any(map(self.denies, self._places(event))) else None
+
+    def _places(self, event: Event) -> Iterator[str]:
+        """Names in a call that may be those of deny-listed files."""
         if self._denied is None:
-            return None
-        files = event.meta.get("files") or (_WORDS.findall(event.text[:4_000]) if action in ("shell", "search") else ())
-        return "denied" if any(self._denied.search(name) and self.denies(name) for name in files) else None
+            return
+        meta, action = event.meta, event.meta.get("action")
+        yield from map(str, meta.get("files") or ())
+        if action == "edit":
+            return  # its text is a path that is among the files, or what is written
+        texts = [] if meta.get("main") in _PATTERNS else [event.text]
+        if action != "shell" and isinstance(meta.get("input"), Mapping):
+            for value in meta["input"].values():
+                texts += [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+        for text in texts:
+            if self._denied.search(text, 0, _WORDS_IN) and (action in _WORDED or not any(map(str.isspace, text))):
+                yield from {word for word in _WORDS.findall(text, 0, _WORDS_IN) if self._denied.search(word)}
 
     def denies(self, path: str) -> bool:
-        """Whether a path is deny-listed: by its name, or by a directory above it."""
-        pure = PurePath(path)
+        """Whether a path is deny-listed: by its name, or by a directory above it, in whosever home that is."""
+        path = path.casefold()
+        if _WINDOWS.match(path):
+            path = path.replace("\\", "/")
+        name, inside = path.rstrip("/*?").rpartition("/")[2], f"/{path}/"
         for pattern in self._deny:
-            if "/" in pattern:
-                folder = str(Path(pattern).expanduser())
-                if path == folder or path.startswith((folder + "/", pattern + "/")) or path == pattern:
+            if pattern.startswith("~/"):
+                if f"{pattern[1:]}/" in inside:
                     return True
-            elif fnmatch(pure.name, pattern):
-                return True
+            elif "/" in pattern:
+                if f"{path}/".startswith(f"{pattern}/"):
+                    return True
+            elif fnmatchcase(name, pattern) and not (pattern.startswith("*") and name.startswith(".")):
+                return True  # as in a shell, `*` stands for no leading dot: `jq .key` reads no key
         return False
 
 
@@ -169,5 +206,40 @@ def is_observer(text: str) -> bool:
 
 def _as_regex(pattern: str) -> str:
     """A quick test for words that could match: the longest plain piece of the pattern."""
-    pieces = re.split(r"[*?\[\]]", pattern.removeprefix("~/"))
+    pieces = re.split(r"\[[^\]]*\]|[*?]", pattern.removeprefix("~/"))
     return re.escape(max(pieces, key=len))
+
+
+def _without_private(text: str) -> tuple[str, int]:
+    """The text without what is marked private, and how many parts that were; one that is not closed goes to the end."""
+    parts: list[str] = []
+    start = depth = found = 0
+    for tag in _PRIVATE.finditer(text):
+        if not tag[1]:
+            if not depth:
+                parts += [text[start : tag.start()], PRIVATE]
+                found += 1
+            depth += 1
+        elif depth:
+            depth -= 1
+            start = tag.end()
+    return "".join(parts if depth else [*parts, text[start:]]), found
+
+
+def _is_our_command(text: str) -> bool:
+    """Whether a shell command prints what Recollect remembers."""
+    if "recollect" not in text:
+        return False
+    if _OUR_INLINE.search(text):
+        return True
+    for words in commands(text):
+        if name_of(words[0]) == "recollect":
+            given = words[1:]
+        elif words[1:3] == ["-m", "recollect"]:
+            given = words[3:]
+        else:
+            continue
+        verbs = [word for before, word in zip(["", *given], given, strict=False) if before not in _OUR_VALUED]
+        if any(word in _OUR_VERBS for word in [word for word in verbs if word[:1] != "-"][:1]):
+            return True
+    return False

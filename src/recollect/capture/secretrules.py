@@ -412,7 +412,7 @@ _SIGN = (
 )
 # In quotes up to the same quote; without, up to a space or what ends a value, an escaped line end too.
 _PLAIN = r"[^\s\"'`,;&<>|\\“”‘’«»「」。，]"
-_BARE = rf"(?P<secret2>{_PLAIN}{{1,512}}+(?:\\(?![nrt\"'\\]){_PLAIN}{{0,64}}+){{0,4}}+)"
+_BARE = rf"(?P<secret2>{_PLAIN}{{1,65536}}+(?:\\(?![nrt\"'\\]){_PLAIN}{{0,64}}+){{0,4}}+)"
 _REST = re.compile(r"[A-Za-z0-9+/=_.~%-]*+")
 _VALUE = (
     rf"(?:[rbfuRBFU]{{0,2}}(?P<q>{_QUOTE})"

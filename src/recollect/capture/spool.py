@@ -58,6 +58,11 @@ class Spool:
             found = sorted(path for path in self.folder.iterdir() if path.name.endswith(SUFFIX))
         return [path for path in found if not _unfinished(path)]
 
+    def all(self) -> list[Path]:
+        """Every record there is, whole or not, and those that were refused."""
+        found = [path for path in _listed(self.folder) if path.name.endswith(SUFFIX)]
+        return found + _listed(self.folder / REFUSED)
+
     def read(self, path: Path) -> Record:
         """The record in this file, or BadRecord. An OSError is trouble of the machine: try again later."""
         data = _content(path, MAX_RECORD)
@@ -142,6 +147,14 @@ class Spool:
         finally:
             for handle in handles:
                 os.close(handle)
+
+
+def _listed(folder: Path) -> list[Path]:
+    """What stands in a directory that need not be there."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def _unfinished(path: Path) -> bool:

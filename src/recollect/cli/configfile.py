@@ -17,6 +17,11 @@ from recollect.cli.files import write_private
 from recollect.errors import InvalidInput
 from recollect.settings import PREFIX, Settings, load
 
+_TABLES = {
+    "projects": '"/path" = "name"',
+    "sources": 'claude = ["/path"]',
+    "prices": '"gpt-5.5" = [1.25, 10.0, 0.125]',
+}
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
@@ -51,8 +56,8 @@ def _known(file: Path, name: str) -> None:
     names = [item.name for item in fields(Settings)]
     if name not in names:
         raise InvalidInput(f"unknown setting {name[:40]!r}", hint="Settings: " + ", ".join(names))
-    if name == "projects":
-        raise InvalidInput(f"projects are edited in {file}", hint='Under [projects], lines such as "/path" = "name".')
+    if name in _TABLES:
+        raise InvalidInput(f"{name} are edited in {file}", hint=f"Under [{name}], lines such as {_TABLES[name]}.")
 
 
 def _checked(file: Path, name: str, value: str) -> Any:
@@ -70,6 +75,8 @@ def _checked(file: Path, name: str, value: str) -> Any:
     except InvalidInput as error:
         raise InvalidInput(str(error).replace(f" ({variable})", "")) from None
     typed = getattr(loaded.settings, name)
+    if isinstance(typed, tuple):
+        return list(typed)
     return value if isinstance(typed, Path) else typed
 
 

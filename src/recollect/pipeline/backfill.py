@@ -12,7 +12,7 @@ from pathlib import Path
 from recollect.capture.sources import source
 from recollect.capture.transcript import Reading, Transcript
 from recollect.clock import Clock
-from recollect.errors import BadTranscript, NotFound
+from recollect.errors import NotFound
 from recollect.model import Scope
 from recollect.pipeline.ingest import Ingest, sniffed
 from recollect.pipeline.roots import discover
@@ -36,13 +36,13 @@ def backfill(
     dry_run: bool = False,
     progress: Progress = lambda done, total, name: None,
 ) -> Report:
-    """The newest `limit` sessions of an agent that fit, oldest of them first."""
+    """The newest `limit` sessions of an agent that fit, each with its subagents, oldest of them first."""
     source(agent)  # an unknown agent is an error before anything is read
     newest = reversed(list(discover(settings, {agent: []})))
     privacy = privacy_for(store, scope, settings, dry_run=True)
     ingest = Ingest(store, scope, settings, privacy, clock, way="backfill", dry_run=True)
     fitting = (each for each in newest if _fits(each, ingest, clock, project, session))
-    chosen = list(reversed(list(islice(fitting, limit))))
+    chosen = list(reversed(list(_newest(fitting, limit))))
     if not chosen and (project or session):
         raise NotFound(
             f"no {agent} session fits", hint="`recollect backfill AGENT --dry-run` without a filter counts them all."
@@ -50,19 +50,35 @@ def backfill(
     return sweep(store, scope, settings, clock, chosen, way="backfill", dry_run=dry_run, again=True, progress=progress)
 
 
+def _newest(transcripts: Iterator[Transcript], limit: int | None) -> Iterator[Transcript]:
+    """Those of the first `limit` sessions; a subagent belongs to its session."""
+    sessions: set[str] = set()
+    for transcript in transcripts:
+        root = transcript.native.partition("/")[0]
+        if limit is None or root in sessions or len(sessions) < limit:
+            sessions.add(root)
+            yield transcript
+
+
 def _fits(transcript: Transcript, ingest: Ingest, clock: Clock, project: str | None, session: str | None) -> bool:
-    if session is not None:
-        native = session.partition(":")[2] or session
-        if not (transcript.native == native or transcript.native.startswith((f"{native}/", native))):
-            return False
-    if project is None:
+    named = session is None or _is_of(transcript.native, session)
+    if project is None and named:
         return True
     try:
         reading = peeked(transcript, clock)
-    except (BadTranscript, OSError):
+    except Exception:  # what cannot be read says nothing of itself
         return False
+    if session is not None and not named and not _is_of(reading.native, session):  # the name of a file need not tell
+        return False
+    if project is None:
+        return True
     wanted = {project, str(Path(project).expanduser().absolute())}
     return ingest.project(reading) in wanted or (reading.cwd or "") in wanted
+
+
+def _is_of(native: str, session: str) -> bool:
+    """Whether a transcript is this session or a subagent of it; `session` is an id with or without its agent."""
+    return any(native == one or native.startswith(f"{one}/") for one in (session, session.partition(":")[2]) if one)
 
 
 def peeked(transcript: Transcript, clock: Clock) -> Reading:

@@ -27,6 +27,9 @@ class SessionCoverage:
 
     session: str
     flavor: str
+    turns: set[str] = field(default_factory=set)  # by key, as are the next two
+    stored_by: dict[str, str] = field(default_factory=dict)
+    kept_out: set[str] = field(default_factory=set)
     on_disk: int = 0
     stored: int = 0
     withheld: int = 0
@@ -67,22 +70,24 @@ class Coverage:
     waiting_records: int = 0
 
     def totals(self) -> dict[str, Any]:
-        on_disk = sum(each.on_disk for each in self.sessions)
-        kept_out = sum(each.withheld + each.forgotten for each in self.sessions)
-        stored = sum(each.stored for each in self.sessions)
-        due = on_disk - kept_out
-        ways: Counter[str] = Counter()
+        """The sums over all sessions; a turn that a fork or a copy holds too counts once."""
+        on_disk: set[str] = set()
+        stored: dict[str, str] = {}
+        kept_out: set[str] = set()
         withheld: Counter[str] = Counter()
         for each in self.sessions:
-            ways.update(each.ways)
+            on_disk |= each.turns
+            stored |= each.stored_by
+            kept_out |= each.kept_out
             withheld.update({name[len(WITHHELD) :]: n for name, n in each.notes.items() if name.startswith(WITHHELD)})
+        due = len(on_disk) - len(kept_out)
         return {
             "sessions": len(self.sessions),
-            "turns_on_disk": on_disk,
-            "turns_stored": stored,
-            "turns_withheld": kept_out,
-            "percent": round(100 * stored / due, 2) if due else 100.0,
-            "ways": dict(ways),
+            "turns_on_disk": len(on_disk),
+            "turns_stored": len(stored),
+            "turns_withheld": len(kept_out),
+            "percent": round(100 * len(stored) / due, 2) if due else 100.0,
+            "ways": dict(Counter(stored.values())),
             "withheld": dict(withheld),
             "gaps": sum(len(each.gaps) for each in self.sessions),
             "unread_files": len(self.unread),
@@ -131,8 +136,10 @@ def _together(session: str, group: list[Covered]) -> SessionCoverage:
     missing = {key for each in group for key in each.missing}
     withheld = {key for each in group for key in each.seen.withheld}
     ways = {key: way for each in group for key, way in each.ways.items()}
+    forgotten = turns - missing - withheld - ways.keys()
+    result.turns, result.stored_by, result.kept_out = turns, ways, (withheld - ways.keys()) | forgotten
     result.on_disk, result.withheld, result.stored = len(turns), len(withheld - ways.keys()), len(ways)
-    result.forgotten = len(turns - missing - withheld - ways.keys())
+    result.forgotten = len(forgotten)
     result.ways.update(ways.values())
     for each in group:
         result.files.append(each.seen.name)

@@ -22,6 +22,7 @@ from recollect.pipeline.digests import make_digests
 from recollect.pipeline.ingest import Ingest
 from recollect.pipeline.roots import roots_of
 from recollect.pipeline.sweep import Report, privacy_for
+from recollect.project import resolve
 from recollect.settings import Settings
 from recollect.store.port import Store
 
@@ -44,6 +45,32 @@ def drain(store: Store, scope: Scope, settings: Settings, clock: Clock) -> Drain
         if not mine:
             return Drained(busy=True)
         return _Draining(store, scope, settings, clock, spool).run()
+
+
+def forget_records(settings: Settings, *, session: str | None = None, project: str | None = None) -> int:
+    """Take away the waiting records of a session, or of a project, or all; returns how many.
+
+    Those that were refused go too: nobody can say whose they are.
+    """
+    spool = Spool(settings.data_dir)
+    gone = 0
+    for path in spool.all():
+        if path.parent == spool.folder and (session or project):
+            try:
+                notice = notice_of(spool.read(path))
+            except (BadRecord, OSError):
+                notice = None  # torn or forged: it may be anybody's
+            if notice is not None and session is not None and notice.session != session:
+                continue
+            if notice is not None and session is None and _project(notice, settings) != project:
+                continue
+        spool.finish(path)
+        gone += 1
+    return gone
+
+
+def _project(notice: Notice, settings: Settings) -> str | None:
+    return resolve(Path(notice.cwd), settings.projects).name if notice.cwd else None
 
 
 class _Draining:

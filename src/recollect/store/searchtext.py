@@ -22,8 +22,10 @@ _SPACELESS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
     "\U00020000-\U0003ffff]+"
 )
-# Tried only where a word begins, so that a megabyte without a space costs one pass and not one for each character.
-_CAMEL = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*(?:[a-z](?=[A-Z])|[A-Z]{2}(?=[a-z]))[A-Za-z0-9]*")
+# Tried only where a word begins, and never backwards, so that a megabyte without a space costs one pass.
+_CAMEL = re.compile(
+    r"(?<![A-Za-z0-9])(?:[a-z0-9]*+(?<=[a-z])[A-Z]|[A-Z][a-z0-9]++(?<=[a-z])[A-Z]|[A-Z]{2,}+[a-z])[A-Za-z0-9]*+"
+)
 _ACCENTS = re.compile("[\u0300-\u036f]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _BREAK = re.compile(

@@ -3,11 +3,12 @@
     {"type":"user","uuid":U,"parentUuid":P,"sessionId":S,"cwd":C,"gitBranch":B,"version":V,"timestamp":T,
      "isSidechain":false,"message":{"role":"user","content":"…" | [{"type":"tool_result","tool_use_id":I,"content":…}]}}
     {"type":"assistant", …, "requestId":R,"message":{"id":M,"model":…,"content":[ONE BLOCK],"usage":{…}}}
-    {"type":"system","subtype":"compact_boundary"|"api_error"|"turn_duration"|…}   {"type":"attachment", …}   {"type":"ai-title", …}
+    {"type":"system","subtype":"compact_boundary"|"api_error"|"turn_duration"|…}
+    {"type":"attachment", …}   {"type":"ai-title", …}
 
-One API message is several lines (same `message.id` and `requestId`), each repeating a usage that still grows: the largest
-holds. Most `user` lines are tool results or text the host put in. A fork copies lines with their `uuid`, so the uuid alone
-names an event. Subagent files carry the parent's `sessionId`.
+One API message is several lines (same `message.id` and `requestId`), each repeating a usage that still grows: the
+largest holds. Most `user` lines are tool results or text the host put in. A fork copies lines with their `uuid`, so the
+uuid alone names an event. Subagent files carry the parent's `sessionId`.
 """
 
 from __future__ import annotations
@@ -34,14 +35,15 @@ _TYPES = frozenset("user assistant system attachment summary ai-title custom-tit
 _WRAPPER = re.compile(
     r"\s*<(ide_opened_file|ide_selection|system-reminder|ide_diagnostics|post-tool-use-hook)>.*?</\1>\s*", re.DOTALL
 )
-_COMMAND = re.compile(r"<command-name>\s*(.*?)\s*</command-name>", re.DOTALL)
-_ARGUMENTS = re.compile(r"<command-args>\s*(.*?)\s*</command-args>", re.DOTALL)
-_BASH = re.compile(r"<bash-input>\s*(.*?)\s*</bash-input>", re.DOTALL)
 _HOST_TEXT = (
     *("<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>", "<bash-stdout>", "<bash-stderr>"),
     *("<system-reminder>", "<task-notification>", "<new-diagnostics>", "<user-memory-input>", "<agent-notification>"),
 )
 _INTERRUPTED = "[Request interrupted by user"
+_CONTINUED = "This session is being continued from a previous conversation"
+# Runs of Claude Code's own beside the session: what they cost counts, what they say is nobody's work.
+_COMPACTING = "agent-acompact-"
+_INTERNAL = (_COMPACTING, "agent-aprompt_suggestion")
 _DENIED = "The user doesn't want to "
 _REAL_UUID, _REAL_CALL = 36, 20  # characters; shorter ids are made up (by hand, by tests) and mean nothing elsewhere
 _EXIT = re.compile(r"Exit code (\d{1,5})\b")
@@ -61,8 +63,12 @@ def discover(root: Path) -> Iterator[Transcript]:
 def _native(path: Path) -> str:
     found = _UUID.search(path.name)
     if path.name.startswith("agent-"):
-        parent = path.parent.parent.name if path.parent.name == "subagents" else path.parent.name
-        return f"{parent}/{path.stem}"
+        folder = path.parent
+        for above in path.parents:  # `<session>/subagents/`, or deeper: `<session>/subagents/workflows/<id>/`
+            if above.name == "subagents":
+                folder = above.parent
+                break
+        return f"{folder.name}/{path.stem}"
     return found[0] if found else path.stem
 
 
@@ -101,14 +107,21 @@ class _State:
         path = reading.transcript.path
         self.subagent = path.name.startswith("agent-")
         self.named = self.subagent or _UUID.search(path.name) is not None
-        self.content = not path.name.startswith("agent-acompact-")
+        self.content = not path.name.startswith(_INTERNAL)
         self.known = False
+        self.seen: set[str] = set()  # uuids of lines, to tell this session's summaries from copied ones
+        self.summaries: dict[str, str] = {}  # summaries of lines that did not come yet
+        self.pulls: set[str] = set()
         if self.subagent:
-            reading.relation = "subagent" if self.content else "compaction"
+            reading.relation = "compaction" if path.name.startswith(_COMPACTING) else "subagent"
 
     def notice(self, record: Mapping[str, Any]) -> None:
         """What the envelope says about the session."""
         reading = self.reading
+        uuid = text_of(record.get("uuid"))
+        self.seen.add(uuid)
+        if uuid in self.summaries:
+            reading.titled(self.summaries.pop(uuid))
         branch = record.get("gitBranch")
         if branch and isinstance(branch, str) and branch != "HEAD":
             reading.branch = branch
@@ -171,24 +184,23 @@ def _said(
 
 def _speaker(state: _State, record: dict[str, Any], text: str) -> tuple[str, str, str, str]:
     """(kind, role, origin, text) of what stands in a user line."""
-    if record.get("isCompactSummary"):
+    if record.get("isCompactSummary") or text.startswith(_CONTINUED):
         return "summary", "system", "assistant", text
     if text.startswith(_INTERRUPTED):
         return "human_intervention", "system", "user", text
-    origin = record.get("origin")
-    source = origin.get("kind") if isinstance(origin, dict) else None
-    if record.get("isMeta") or record.get("promptSource") == "system" or source == "task-notification":
+    origin = dict_of(record.get("origin"))
+    told = origin.get("kind") == "task-notification" or "senderTaskId" in origin
+    if record.get("isMeta") or record.get("promptSource") == "system" or told:
         return "injected_context", "system", "tool", text
     if text[:1] in "<\n ":
         head = text.lstrip()
         if head.startswith(("<command-name>", "<command-message>")):
-            name, arguments = _COMMAND.search(head), _ARGUMENTS.search(head)
+            name = _between(head, "command-name")
             if name:
-                text = f"{name[1]} {arguments[1] if arguments else ''}".strip()
-                return "user_prompt", "user", "user", text
+                return "user_prompt", "user", "user", f"{name} {_between(head, 'command-args')}".strip()
         if head.startswith("<bash-input>"):
-            command = _BASH.match(head)
-            return "user_prompt", "user", "user", f"!{command[1]}" if command else head
+            command = _between(head, "bash-input")
+            return "user_prompt", "user", "user", f"!{command}" if command else head
         stripped = _strip(head)
         if not stripped or stripped.startswith(_HOST_TEXT):
             return "injected_context", "system", "tool", text
@@ -201,9 +213,17 @@ def _speaker(state: _State, record: dict[str, Any], text: str) -> tuple[str, str
 
 
 def _strip(text: str) -> str:
-    while found := _WRAPPER.match(text):
-        text = text[found.end() :]
-    return text
+    """The text behind what hosts put before it."""
+    place = 0
+    while found := _WRAPPER.match(text, place):
+        place = found.end()
+    return text[place:]
+
+
+def _between(text: str, tag: str) -> str:
+    """What stands in an element, without the white space around it; nothing when it is not closed."""
+    found = text.partition(f"<{tag}>")[2].partition(f"</{tag}>")
+    return found[0].strip() if found[1] else ""
 
 
 def _result(
@@ -377,7 +397,8 @@ def _attachment(state: _State, record: dict[str, Any]) -> Iterator[Event]:
         if attachment.get("commandMode") == "task-notification" or not text.strip():
             return
         if state.content:
-            yield from _said(state, record, text, at, 0, bodies)
+            who = {name: attachment[name] for name in ("origin", "isMeta") if name in attachment}
+            yield from _said(state, {**record, **who}, text, at, 0, bodies)
     elif attachment.get("type") == "hook_additional_context":
         content = attachment.get("content")
         text = "\n".join(map(text_of, content)) if isinstance(content, list) else text_of(content)
@@ -386,15 +407,21 @@ def _attachment(state: _State, record: dict[str, Any]) -> Iterator[Event]:
 
 
 def _titles(state: _State, record: dict[str, Any]) -> Iterator[Event]:
-    """Titles; a person's own wins, then the model's, then the oldest form."""
-    for rank, field in enumerate(("summary", "aiTitle", "customTitle")):
+    """Titles; a person's own wins, then the model's, then the oldest form, which may be of another session's line."""
+    summary, leaf = text_of(record.get("summary")), text_of(record.get("leafUuid"))
+    if summary and leaf and leaf not in state.seen:
+        state.summaries[leaf] = summary
+    else:
+        state.reading.titled(summary)
+    for rank, field in enumerate(("aiTitle", "customTitle"), 1):
         state.reading.titled(record.get(field), rank)
     yield from ()
 
 
 def _pull_request(state: _State, record: dict[str, Any]) -> Iterator[Event]:
     url = text_of(record.get("prUrl"))
-    if url:
+    if url and url not in state.pulls:
+        state.pulls.add(url)
         native = ("pr", state.reading.native, url)
         meta = {"what": "pull_request", "repository": text_of(record.get("prRepository"))}
         yield state.reading.event("state", "system", "tool", url, moment(record.get("timestamp")), native, meta)
@@ -418,7 +445,7 @@ def _id(state: _State, record: Mapping[str, Any], number: int) -> tuple[str, ...
 
 
 def _call(state: _State, record: Mapping[str, Any], call: str, number: int) -> tuple[str, ...]:
-    """The identity of a call and of its result: the call's id, which a fork keeps; a made-up one counts in its session."""
+    """What names a call and its result: the call's id, which a fork keeps; a made-up one means nothing elsewhere."""
     if len(call) >= _REAL_CALL:
         return "call", call
     return state.reading.again(state.reading.native, "call", call) if call else _id(state, record, number)
@@ -436,6 +463,6 @@ _HANDLERS = {
     "relocated": _relocated,
 }
 _IGNORED = frozenset(
-    "progress file-history-snapshot permission-mode mode last-prompt queue-operation bridge-session agent-name worktree-state "
-    "frame-link atis-latch started result".split()
+    "progress file-history-snapshot permission-mode mode last-prompt queue-operation bridge-session agent-name "
+    "worktree-state frame-link atis-latch started result".split()
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -82,9 +83,15 @@ def _shown(place: Place, name: str) -> str:
     value = _value(place, name)
     if isinstance(value, bool):
         return "true" if value else "false"
-    if name == "projects":
-        return ", ".join(f"{key} = {to}" for key, to in value.items())
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {_words(to)}" for key, to in value.items())
+    if isinstance(value, tuple):
+        return _words(value)
     return "" if value is None else str(value)
+
+
+def _words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _origin(place: Place, name: str) -> str:

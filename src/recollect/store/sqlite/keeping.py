@@ -56,6 +56,7 @@ class SqliteKeeping:
             if not rows or not row:
                 raise NotFound(f"no session {session}")
             counts = _forget_session(connection, rows.owner, row, session, iso(at))
+            connection.execute(_Q["drop_unused_projects"], {"owner": rows.owner})
             audit(connection, rows.owner, at, "forget", "session", counts)
             connection.execute(_Q["scrub_due"])
             files = self._bodies.sweep_unreferenced(connection, rows.owner)
@@ -162,6 +163,8 @@ class SqliteKeeping:
                 ]
                 if bad:
                     checks[f"{what} hashes"] = f"{len(bad)} changed from outside: {', '.join(bad[:5])}"
+        if bad := self._bodies.damaged():
+            checks["bodies"] = f"{len(bad)} damaged or missing: {', '.join(bad[:5])}"
         return checks
 
 
@@ -197,6 +200,7 @@ def _forget_session(connection: apsw.Connection, owner: int, row: int, session: 
         _forget_memory(connection, owner, memory, memory_id, at)
     connection.execute(_Q["bury_events"], {"session": row, "at": at})
     connection.execute(_Q["bury"], {"owner": owner, "key": _session_key(session), "at": at})
+    connection.execute(_Q["drop_transcripts_of"], {"owner": owner, "id": session})
     for step in ("drop_costs", "drop_digest", "drop_events", "drop_turns", "drop_gist", "drop_session"):
         connection.execute(_Q[step], {"session": row})
     return {"sessions": 1, "events": events, "turns": len(turns), "gists": len(gists), "memories": len(memories)}

@@ -39,6 +39,9 @@ DELETE FROM digests WHERE session = :session;
 -- name: drop_transcripts
 DELETE FROM transcripts WHERE owner = :owner;
 
+-- name: drop_transcripts_of
+DELETE FROM transcripts WHERE owner = :owner AND session = :id;
+
 -- name: drop_injected
 DELETE FROM injected WHERE owner = :owner;
 
@@ -71,6 +74,12 @@ SELECT row, id FROM memories WHERE owner = :owner AND (:any_project OR project =
 
 -- name: drop_projects
 DELETE FROM projects WHERE owner = :owner AND (:any_project OR row = :scope_project);
+
+-- name: drop_unused_projects
+DELETE FROM projects WHERE owner = :owner AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.project = projects.row)
+  AND NOT EXISTS (SELECT 1 FROM memories m WHERE m.project = projects.row)
+  AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.project = projects.row)
+  AND NOT EXISTS (SELECT 1 FROM gists g WHERE g.project = projects.row);
 
 -- name: to_archive
 UPDATE memories SET archived_at = :now, version = version + 1
