@@ -9,9 +9,21 @@ import pytest
 from recollect.cli.main import VERBS
 from tests.flow.conftest import Cli
 
+SWEPT = set(
+    "discovered ingested skipped_unchanged analyzed failed withheld empty events_added events_changed turns busy by_agent "
+    "counts problems retention".split()
+)
+COVERED = set(
+    "sessions turns_on_disk turns_stored turns_withheld percent ways withheld gaps unread_files failed_files hooks unread "
+    "failed by_session".split()
+)
 RUNS = {
     "demo": (["demo"], {"sessions", "mode", "answers", "gist", "context", "seconds"}),
     "whoami": (["whoami"], {"tenant", "user", "project", "rule", "directory", "data_dir"}),
+    "sweep": (["sweep"], SWEPT | {"dry_run"}),
+    "backfill": (["backfill", "claude"], SWEPT | {"dry_run", "cost_estimate_usd"}),
+    "coverage": (["coverage"], COVERED),
+    "hook": (["hook", "claude"], {"record"}),
     "remember": (["remember", "another thing"], {"memory", "known"}),
     "recall": (["recall", "thing"], {"query", "hits", "abstained", "mode", "note"}),
     "context": (["context", "thing"], {"text", "tokens", "ids", "mode", "note"}),

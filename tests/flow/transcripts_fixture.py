@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -157,6 +158,14 @@ def everything(memory: Recollect, scope: Scope | None = None) -> list[tuple[Any,
         digest = store.digests.get(whole, session.id)
         found.append(("digest", json.dumps(digest.as_dict(), sort_keys=True, default=str) if digest else None))
     return found
+
+
+def fresh(memory: Recollect) -> list[tuple[Any, ...]]:
+    """All that a store which never saw anything before holds after one sweep of the same files."""
+    other = replace(memory.settings, data_dir=memory.settings.data_dir.with_name("fresh"))
+    with Recollect.open(settings=other, scope=memory.scope, embedder=None, background=False) as clean:
+        clean.sweep()
+        return everything(clean)
 
 
 def texts(memory: Recollect, session: str) -> list[str]:

@@ -53,6 +53,10 @@ class Agent(Protocol):
         """How its model asks for a command to be run."""
         ...
 
+    def write(self, file: Path, line: str) -> Call:
+        """How its model makes a new file with one line."""
+        ...
+
     def delegate(self, task: str) -> list[Answer]:
         """How its model gives a subagent a task and waits for it."""
         ...
@@ -100,6 +104,10 @@ class Codex:
     def shell(self, command: str) -> Call:
         return Call("exec_command", {"cmd": command})
 
+    def write(self, file: Path, line: str) -> Call:
+        patch = f"*** Begin Patch\n*** Add File: {file.name}\n+{line}\n*** End Patch"
+        return self.shell(f"cd {shlex.quote(str(file.parent))} && apply_patch <<'EOF'\n{patch}\nEOF\n")
+
     def delegate(self, task: str) -> list[Answer]:
         space = "multi_agent_v1"
 
@@ -133,7 +141,7 @@ class Claude:
         (home / ".claude" / "settings.json").write_text(json.dumps(hooks(self.flavor, data_dir)))
 
     def words(self, prompt: str, *options: str, resume: str | None = None, fork: bool = False) -> list[str]:
-        words = [str(self.binary), "-p", "--allowedTools", "Bash,Agent", *options]
+        words = [str(self.binary), "-p", "--allowedTools", "Bash,Write,Agent", *options]
         if resume:
             words += ["--resume", resume]
         if fork:
@@ -142,6 +150,9 @@ class Claude:
 
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command})
+
+    def write(self, file: Path, line: str) -> Call:
+        return Call("Write", {"file_path": str(file), "content": f"{line}\n"})
 
     def delegate(self, task: str) -> list[Answer]:
         return [Call("Agent", {"description": "A task", "prompt": task, "subagent_type": "general-purpose"})]

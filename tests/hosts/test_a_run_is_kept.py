@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from recollect import Event
 from tests.hosts.host import BRANCH, PROJECT, Host, await_line, kill, only, said
 from tests.hosts.scripted_model import Hang, Say
 
@@ -72,6 +73,21 @@ def test_a_command_that_failed_is_kept_with_its_exit_code(host: Host) -> None:
     assert (result.meta["exit"], result.meta["error"]) == (3, True)
 
 
+def test_what_it_wrote_is_an_edit_of_that_file(host: Host) -> None:
+    """By the agent's own tool, or a patch it was handed as a command."""
+    (host.project / "src").mkdir()
+    host.run("Write it down.", host.agent.write(host.project / "src" / "new.py", "print(7)"), Say("Written."))
+    assert (host.project / "src" / "new.py").read_text() == "print(7)\n"
+    host.drain()
+    session, events = only(host.sessions()), host.events()
+    edit, result = (only([event for event in events if event.kind == kind]) for kind in ("edit", "tool_result"))
+    assert edit.meta["files"] == [str(host.project / "src" / "new.py")]
+    assert (result.meta["call"], result.meta["error"]) == (edit.meta["call"], False)
+    digest = host.digest(session.id)
+    assert digest
+    assert (digest.edits, dict(digest.files_edited), digest.commands) == (1, {"src/new.py": 1}, ())
+
+
 def test_a_killed_agent_leaves_what_it_had_done(host: Host) -> None:
     """T13: no Stop, no SessionEnd; what it wrote until then is found."""
     process = host.begin(PROMPT, host.agent.shell(COMMAND), Hang())
@@ -118,7 +134,7 @@ def test_a_resumed_session_grows_by_the_new_turn(host: Host) -> None:
 
 
 def test_a_forked_session_repeats_nothing(host: Host) -> None:
-    """The agent copies the history into the fork; it is kept where it happened, and so is what it cost."""
+    """Claude Code copies the history into the fork and Codex points at it; it is kept, and paid for, where it was."""
     host.run("Make a file.", host.agent.shell(COMMAND), Say("The file is there."))
     host.drain()
     first = only(host.sessions()).id
@@ -153,6 +169,43 @@ def test_a_subagent_is_a_session_of_its_own(host: Host) -> None:
     ]
     assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
     assert host.covered()
+
+
+@pytest.mark.parametrize("agent", ["codex"], indirect=True)
+def test_codex_packing_its_context_loses_nothing(host: Host) -> None:
+    host.run(
+        "Look around.",
+        host.agent.shell("echo marzipan"),
+        Say("The word is marzipan."),  # what is left of the context
+        Say("Done."),
+        options=["-c", "model_auto_compact_token_limit=1000"],
+    )
+    host.drain()
+    check_packed(host.events(), ["Look around."])
+    assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
+    assert host.covered()
+
+
+@pytest.mark.parametrize("agent", ["claude"], indirect=True)
+def test_claude_packing_its_context_loses_nothing(host: Host) -> None:
+    host.run("Look around.", host.agent.shell("echo marzipan"), Say("Done."))
+    host.drain()
+    native = _native(only(host.sessions()).id)
+    host.run("/compact", Say("<summary>The word is marzipan.</summary>"), resume=native)
+    host.drain()
+    check_packed(host.events(), ["Look around.", "/compact"])
+    assert host.covered()
+
+
+def check_packed(events: list[Event], prompts: list[str]) -> None:
+    """All that was before is there, and that it was packed, and into what."""
+    assert said(events, "user_prompt") == prompts
+    assert said(events, "tool_call") == ["echo marzipan"]
+    assert [text.strip() for text in said(events, "tool_result")] == ["marzipan"]
+    assert said(events, "assistant_text") == ["Done."]
+    assert len(said(events, "compaction")) == 1
+    assert "The word is marzipan." in only(said(events, "summary"))
+    assert {event.way for event in events} == {"hook"}
 
 
 @pytest.mark.parametrize("agent", ["codex"], indirect=True)

@@ -50,6 +50,11 @@ def cut(text: str, limit: int) -> tuple[str, Body | None]:
     data = text.encode()
     if len(data) <= limit:
         return text, None
-    left = len(text) - SHOWN_HEAD - SHOWN_TAIL
-    shown = f"{text[:SHOWN_HEAD]}\n[… {left:,} characters are kept apart …]\n{text[-SHOWN_TAIL:]}"
-    return shown, body_of(data[:MAX_BODY], "text/plain")
+    head, tail = min(SHOWN_HEAD, max(limit, 0) * 3 // 4), min(SHOWN_TAIL, max(limit, 0) // 4)
+    left = len(text) - head - tail
+    if left <= 0:  # few characters of many bytes: nothing to leave out
+        return text, None
+    shown = f"{text[:head]}\n[… {left:,} characters are kept apart …]\n{text[len(text) - tail :]}"
+    if len(data) > MAX_BODY:
+        data = data[:MAX_BODY].decode(errors="ignore").encode()
+    return shown, body_of(data, "text/plain")

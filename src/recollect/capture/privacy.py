@@ -44,7 +44,7 @@ _OBSERVERS = (
     "<observed_from_primary_session>",
 )
 _WORDS = re.compile(r"[A-Za-z]:\\[^\s'\"<>|;&()=`,]+|[^\s'\"<>|;&()=`,:{}@\[\]]+")
-_WINDOWS = re.compile(r"[a-z]:\\|\\\\")
+_WINDOWS = re.compile(r"[A-Za-z]:\\|\\\\")
 _WORDED = frozenset(("shell", "read", "search"))  # elsewhere a path stands alone: words in a message are no files
 _PATTERNS = frozenset(("pattern", "query", "regex"))
 _WORDS_IN = 100_000  # characters of a call that are looked at for the names of files
@@ -88,9 +88,9 @@ class Privacy:
         was_injected: Callable[[str], bool] = lambda text_hash: False,
     ) -> None:
         self._redactor = redactor
-        self._deny = tuple(pattern.casefold().rstrip("/") for pattern in deny if pattern.strip("/"))
+        self._deny = tuple(pattern.rstrip("/") for pattern in deny if pattern.strip("/"))
         quick = "|".join(_as_regex(pattern) for pattern in self._deny)
-        self._denied = re.compile(quick, re.IGNORECASE) if quick else None
+        self._denied = re.compile(quick) if quick else None
         self._was_injected = was_injected
         self._calls: dict[str, str] = {}  # call id -> why its result is not kept
         self.counts: Counter[str] = Counter()
@@ -183,7 +183,6 @@ class Privacy:
 
     def denies(self, path: str) -> bool:
         """Whether a path is deny-listed: by its name, or by a directory above it, in whosever home that is."""
-        path = path.casefold()
         if _WINDOWS.match(path):
             path = path.replace("\\", "/")
         name, inside = path.rstrip("/*?").rpartition("/")[2], f"/{path}/"

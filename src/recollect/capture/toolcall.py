@@ -15,22 +15,24 @@ import orjson
 from recollect.capture.shell import is_test as is_test
 
 _NAMES = {
-    "shell": "bash exec exec_command shell shell_command local_shell local_shell_call run_terminal_command run_terminal_cmd "
-    "run_shell_command execute terminal run_command write_stdin bashoutput killshell killbash container.exec unified_exec "
-    "get_command_or_subagent_output kill_command_or_subagent monitor powershell exec_shell run_in_terminal command",
+    "shell": "bash exec exec_command shell shell_command local_shell local_shell_call run_terminal_command "
+    "run_terminal_cmd run_shell_command execute terminal run_command write_stdin bashoutput killshell "
+    "killbash container.exec unified_exec get_command_or_subagent_output kill_command_or_subagent monitor "
+    "powershell exec_shell run_in_terminal command",
     "edit": "edit multiedit write notebookedit apply_patch applypatch search_replace replace write_file writefile "
-    "str_replace_editor str_replace create_file create edit_file strreplace strreplacefile patch insert delete_file "
-    "delete update_file edit_notebook str_replace_based_edit_tool",
+    "str_replace_editor str_replace create_file create edit_file strreplace strreplacefile patch insert "
+    "delete_file delete update_file edit_notebook str_replace_based_edit_tool",
     "read": "read read_file readfile view view_image read_many_files open_file notebookread cat list_mcp_resources "
     "read_mcp_resource readmediafile",
-    "search": "grep glob ls list_dir list_directory search_file_content grep_search file_search codebase_search rg find "
-    "search_files toolsearch tool_search tool_search_call search_tool lsp semanticsearch listdir list",
-    "fetch": "webfetch web_fetch websearch web_search web_search_call google_web_search x_search fetchurl searchweb fetch "
-    "fetch_url fetch_webpage code_interpreter web_browse",
-    "task": "task agent spawn_agent spawn_subagent subagent delegate delegate_task wait_agent send_input close_agent wait "
-    "resume_agent followup_task sendmessage taskoutput taskstop workflow skill call_agent",
-    "plan": "todowrite todo_write todoread update_plan taskcreate taskupdate tasklist taskget enterplanmode exitplanmode "
-    "exit_plan_mode enter_plan_mode todo update_todo_list settodolist report_intent set_goal write_todos todolist",
+    "search": "grep glob ls list_dir list_directory search_file_content grep_search file_search codebase_search rg "
+    "find search_files toolsearch tool_search tool_search_call search_tool lsp semanticsearch listdir list",
+    "fetch": "webfetch web_fetch websearch web_search web_search_call google_web_search x_search fetchurl searchweb "
+    "fetch fetch_url fetch_webpage code_interpreter web_browse",
+    "task": "task agent spawn_agent spawn_subagent subagent delegate delegate_task wait_agent send_input close_agent "
+    "wait resume_agent followup_task sendmessage taskoutput taskstop workflow skill call_agent",
+    "plan": "todowrite todo_write todoread update_plan taskcreate taskupdate tasklist taskget enterplanmode "
+    "exitplanmode exit_plan_mode enter_plan_mode todo update_todo_list settodolist report_intent set_goal "
+    "write_todos todolist",
     "ask": "askuserquestion ask_user_question ask_user request_user_input question askuser ask_followup_question",
 }
 _ACTIONS = {name: action for action, names in _NAMES.items() for name in names.split()}
@@ -46,6 +48,7 @@ _MAIN = {
     "ask": ("question", "questions"),
 }
 _FILE_FIELDS = ("file_path", "path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "file")
+_FILE_LISTS = ("paths", "file_paths", "files", "include")
 _PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.MULTILINE)
 MAX_FILES = 50
 MAX_ODD_CHARS = 100_000
@@ -56,6 +59,8 @@ def describe(name: str, given: Any, call: str | None = None) -> tuple[str, str, 
     action = action_of(name)
     if isinstance(given, str):
         given = _parsed(given)
+    if action == "edit" and isinstance(given, dict) and given.get("command") == "view":
+        action = "read"  # editors of one tool with a command for each thing they do
     main, text = _main(action, given)
     meta: dict[str, Any] = {"tool": name, "action": action}
     if call:
@@ -130,13 +135,20 @@ def _files(action: str, given: Any, text: str) -> list[str]:
     if action not in ("edit", "read") or not isinstance(given, dict):
         return []
     found = [given[field] for field in _FILE_FIELDS if isinstance(given.get(field), str) and given[field].strip()]
+    for field in _FILE_LISTS:
+        names = given.get(field)
+        found += [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
     if action == "edit" and "*** " in text:
         found += [a or b for a, b in _PATCHED.findall(text)]
-    return list(dict.fromkeys(path.strip() for path in found))[:MAX_FILES]
+    return list(dict.fromkeys(path.strip() for path in found if path.strip()))[:MAX_FILES]
 
 
 def _json(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except (TypeError, RecursionError):  # nested too deep, a number too big, a lone surrogate
+        pass
+    try:
         return str(value)[:MAX_ODD_CHARS]
+    except (ValueError, RecursionError):
+        return "[nested too deeply]"

@@ -11,7 +11,7 @@ import re
 from recollect.store.searchtext import query_terms
 
 LIMIT = 700
-_SENTENCE = re.compile(r"[^.!?。！？\n]*(?:[.!?。！？]+(?=\s|$)|[。！？]|\n|$)")
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?]+(?![\s.!?]|$))*(?:[.!?。！？]+(?=\s|$)|[。！？]|\n|$)")
 _ANSWER = "\nassistant: "
 _STEM = 5  # characters in which a word and its inflections usually agree
 

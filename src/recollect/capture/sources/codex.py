@@ -64,6 +64,10 @@ _RUN_BODY = "\nOutput:\n"
 _CODE = re.compile(r"(?:Process exited with code|[Ee]xit[ _]code:) (-?\d{1,10})")
 _FAILED = ("apply_patch verification failed", "exec_command failed", "write_stdin failed", "collab spawn failed")
 _REJECTED = "rejected by user"
+# A patch handed over as a command, which Codex takes for the patch: `cd x && apply_patch <<'EOF' …`, `apply_patch "…"`.
+# What comes of it has two heads.
+_PATCH_RUN = re.compile(r"\s*(?:cd\s+(\S+)\s*&&\s*)?apply_?patch\b[^\n]{0,40}\s*\*\*\* Begin Patch$", re.MULTILINE)
+_TWO_HEADS = re.compile(r"Wall time: [\d.]+ seconds\nOutput:\n(?=Exit code: -?\d+\nWall time: )")
 
 
 def roots(home: Path, env: Mapping[str, str]) -> list[Path]:
@@ -436,6 +440,11 @@ def _call(state: _State, payload: Mapping[str, Any]) -> Iterator[Event]:
 def _called(state: _State, name: str, given: Any, call: str) -> Iterator[Event]:
     yield from state.decide()
     kind, text, meta = describe(name, given, call)
+    patch = _PATCH_RUN.match(text) if meta["action"] == "shell" else None
+    if patch:
+        files = describe("apply_patch", text)[2].get("files", ())
+        folder = (patch[1] or "").strip("'\"")
+        kind, meta = "edit", {**meta, "action": "edit", "files": [str(Path(folder, file)) for file in files]}
     native = state.calling(call, "call")
     if call:
         state.calls[call] = name, meta["action"], native
@@ -513,6 +522,8 @@ def _unwrapped(text: str) -> tuple[str, int | None]:
         if isinstance(document, dict) and isinstance(document.get("output"), str):
             code = dict_of(document.get("metadata")).get("exit_code")
             return document["output"], code if type(code) is int else None
+    first = _TWO_HEADS.match(text)
+    text = text[first.end() :] if first else text
     if text.startswith(_RUN_HEADS):
         end = text.find(_RUN_BODY)
         found = _CODE.search(text, max(end - 200, 0), end) if end > 0 else None

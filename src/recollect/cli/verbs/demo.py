@@ -1,12 +1,11 @@
-"""`recollect demo`: sample sessions into a temporary memory, then real questions to it. Leaves nothing behind.
+"""`recollect demo`: sample sessions are captured into a temporary memory, which is then asked. Leaves nothing behind.
 
-The sessions ship in `recollect/demo`: each file is a header (session, title, project, how many days ago) and its
-messages by the minute, so that their ages read the same whenever it is run.
+The transcripts of three coding agents that ship with Recollect (`recollect.cli.samples`) are copied into the temporary
+directory and swept there; the sessions of this user's own agents, and settings about them, are not looked at.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +14,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.cli.cards import gist_lines, hit_lines
+from recollect.cli import samples
+from recollect.cli.cards import digest_lines, gist_lines, hit_lines
 from recollect.cli.opening import find_place
 from recollect.cli.wording import in_words
 from recollect.clock import now
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
+    from recollect.distill.digest import Digest
     from recollect.facade import Recollect
+    from recollect.pipeline.sweep import Report
+    from recollect.settings import Settings
 
-SAMPLES = Path(__file__).parents[2] / "demo"
-PROJECT = "github.com/harbor/tide"
 OWNER = Scope("demo", "you")
+_OWN = ("embedder", "embedding_url", "embedding_model", "embedding_dim", "embedding_api_key", "threads")
 
 
 class Ask(NamedTuple):
@@ -50,9 +52,9 @@ def run(args: Namespace, console: Output) -> int:
 
     started = time.perf_counter()
     with _folder(args.keep) as folder:
-        settings = replace(find_place(args).loaded.settings, data_dir=folder, model_dir=_model_dir(args), project="")
+        settings = _settings(args, args.keep or folder / "data")
         with Recollect.open(settings=settings, scope=OWNER, background=False) as memory:
-            told = _tell(memory, console)
+            told = _tell(memory, folder / "agents", console)
     told["seconds"] = round(time.perf_counter() - started, 2)
     if console.json:
         console.document(told)
@@ -60,7 +62,7 @@ def run(args: Namespace, console: Output) -> int:
     kept = f"The data is kept in {args.keep}." if args.keep else "The demo's data is removed again."
     console.line()
     console.line(f"That took {told['seconds']:.1f} seconds. {kept}")
-    console.line("Your turn: ", ('recollect remember "…"', "bold"), "  then  ", ('recollect recall "…"', "bold"))
+    console.line("Your turn: ", ("recollect sweep", "bold"), "  then  ", ('recollect recall "…"', "bold"))
     return 0
 
 
@@ -70,105 +72,86 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 
     from recollect.errors import InvalidInput
 
-    if keep is not None:
-        if keep.exists():
-            raise InvalidInput(f"{keep} exists already", hint="Give --keep a new directory.")
-        yield keep
-        return
+    if keep is not None and keep.exists():
+        raise InvalidInput(f"{keep} exists already", hint="Give --keep a new directory.")
     with TemporaryDirectory(prefix="recollect-demo-") as name:
-        yield Path(name) / "data"
+        yield Path(name)
 
 
-def _model_dir(args: Namespace) -> Path:
+def _settings(args: Namespace, data_dir: Path) -> Settings:
+    """The defaults, so that the story is the same everywhere; only the embedder is this user's."""
     from recollect.cli.verbs.model import weights_folder
+    from recollect.settings import Settings
 
-    return Path(args.model_dir) if args.model_dir else weights_folder(find_place(args))
+    place = find_place(args)
+    own = {name: getattr(place.loaded.settings, name) for name in _OWN}
+    model_dir = Path(args.model_dir) if args.model_dir else weights_folder(place)
+    aliases = {samples.DIRECTORY: samples.PROJECT}
+    return Settings(data_dir=data_dir, model_dir=model_dir, projects=aliases, **own)
 
 
 # -- the story ---------------------------------------------------------------------------------------------------------
 
 
-def _tell(memory: Recollect, console: Output) -> dict[str, Any]:
+def _tell(memory: Recollect, folder: Path, console: Output) -> dict[str, Any]:
     """Fill the memory, ask it, show the rest; the same as one document for --json."""
     at = now()
+    told = _capture(memory, folder, at, console)
+    told["answers"] = [_ask(memory, ask, console) for ask in _questions(at)]
+    gist = memory.gist(samples.CLAUDE)
+    block = memory.context("How does tide run background jobs, and how is it deployed?", 400, tiers=("memory", "gist"))
     if not console.json:
-        console.heading("Four sessions of four agents go in")
-    sessions = _load_sessions(memory, at)
-    _remember(memory, at)
-    hybrid = memory.embedder() is not None
-    vectors = memory.embed_pending()
-    if not console.json:
-        _introduce(memory, sessions, console, vectors, hybrid=hybrid)
-    answers = [_ask(memory, ask, console) for ask in _questions(at)]
-    gist = memory.summarize("claude:5d1f0c7e")
-    block = memory.context("How does tide run background jobs, and how is it deployed?", 400)
-    if not console.json:
-        console.heading("What a session was about, in short (no language model was asked)")
+        console.heading("What a session was about, in sentences (no language model was asked)")
         console.lines(list(gist_lines(gist)) if gist else [])
         console.heading(f"The same memory as text for a prompt ({block.tokens} tokens of at most 400)")
         console.raw(block.text)
-    mode = "hybrid" if hybrid else "lexical"
-    return {"sessions": sessions, "mode": mode, "answers": answers, "gist": gist, "context": block}
+    return told | {"gist": gist, "context": block}
 
 
-def _load_sessions(memory: Recollect, at: datetime) -> list[dict[str, Any]]:
-    told = []
-    for file in sorted(SAMPLES.glob("*.jsonl")):
-        head, *messages = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-        start = at - timedelta(days=head["days_ago"])
-        inside = _within(memory, head["project"])
-        inside.record_many(
-            [
-                (head["session"], one["role"], one["content"], start + timedelta(minutes=one["minute"]))
-                for one in messages
-            ]
-        )
-        inside.ensure_session(head["session"], head["title"])
-        inside.summarize(head["session"])
-        told.append({"session": head["session"], "title": head["title"], "messages": len(messages), "at": start})
-    return sorted(told, key=lambda one: one["at"])
+def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> dict[str, Any]:
+    """Sweep, record, remember; sweep again."""
+    places = samples.write_transcripts(folder, at)
+    first = memory.sweep(places)
+    samples.record_chat(memory, at)
+    samples.remember(memory, at)
+    sessions = [_session(memory, session.id) for session in reversed(memory.sessions())]
+    covered, digest = memory.coverage(places).totals(), memory.digest(samples.CODEX)
+    hybrid = memory.embedder() is not None
+    vectors = memory.embed_pending()
+    again = memory.sweep(places)
+    assert digest is not None
+    if not console.json:
+        console.heading("Sessions of three coding agents are swept, one chat is recorded")
+        _show_sweep(memory, first, covered, console)
+        _show_sessions(memory, sessions, console, vectors, hybrid=hybrid)
+        console.heading("What a session did, computed from its events (no language model was asked)")
+        _show_digest(digest, console)
+        console.heading("A second sweep adds nothing")
+        console.line(_summary(again))
+    return {
+        "sweep": first.as_dict(),
+        "coverage": covered,
+        "sessions": sessions,
+        "digest": digest.as_dict(),
+        "second_sweep": again.as_dict(),
+        "mode": "hybrid" if hybrid else "lexical",
+    }
 
 
-def _within(memory: Recollect, project: str | None) -> Recollect:
-    """The same open store, in a project."""
-    from recollect.facade import Recollect
-
-    return Recollect(memory.store, memory.scope.within(project), memory.settings, embedder=None, background=False)
-
-
-def _remember(memory: Recollect, at: datetime) -> None:
-    """A few memories, one of them said anew later."""
-    tide = _within(memory, PROJECT)
-    tide.remember(
-        "The job queue of tide is a Postgres table read with SKIP LOCKED; Redis is only a cache.",
-        kind="decision",
-        why="a killed worker lost its job, and one database is enough to operate",
-        tags=["jobs", "postgres"],
-        session="claude:5d1f0c7e",
-        occurred_at=at - timedelta(days=38),
-    )
-    tide.remember(
-        "Store and compare times in UTC; convert only for display.",
-        kind="lesson",
-        why="test_forecast_window failed on CI after 22:00 UTC because of a naive datetime.now()",
-        tags=["time"],
-        session="codex:0199a4c2",
-        occurred_at=at - timedelta(days=17.5),
-    )
-    port = tide.remember(
-        "tide listens on port 8000.", kind="fact", tags=["deploy"], occurred_at=at - timedelta(days=60)
-    )
-    tide.supersede(
-        port.id, "tide listens on port 8080.", why="the new ingress expects it", occurred_at=at - timedelta(days=6.1)
-    )
-    tide.remember(
-        "Deploy on weekdays before 16:00 only.", kind="preference", session="grok:7b20e9aa", tags=["deploy"],
-        occurred_at=at - timedelta(days=6.1),
-    )  # fmt: skip
-    memory.remember(
-        "Mira is allergic to peanuts.", kind="fact", importance=0.9, session="chat:lisbon",
-        occurred_at=at - timedelta(days=2.3),
-    )  # fmt: skip
+def _session(memory: Recollect, name: str) -> dict[str, Any]:
+    """A session for the table; its gist is made on the way."""
+    memory.summarize(name)
+    session, digest = memory.ensure_session(name), memory.digest(name)
+    return {
+        "session": name,
+        "agent": session.flavor,
+        "title": session.title,
+        "project": session.project,
+        "turns": session.turns,
+        "at": session.started_at,
+        "outcome": digest.outcome if digest else None,
+        "tokens": digest.cost.tokens if digest else None,
+    }
 
 
 def _questions(at: datetime) -> list[Ask]:
@@ -176,8 +159,10 @@ def _questions(at: datetime) -> list[Ask]:
     return [
         Ask("Why did we stop keeping jobs in Redis?", "a decision, with its reason",
             {"limit": 1, "tiers": ("memory",)}),
-        Ask("forecast test fails only on CI at night, how was it fixed?", "an error and its fix, weeks later",
-            {"limit": 2, "tiers": ("memory", "turn")}),
+        Ask("How was the time zone problem of the forecast fixed?", "an error and its fix, weeks later",
+            {"limit": 2, "tiers": ("turn",)}),
+        Ask("Which Python version does the CI runner have?", "what only the output of a command said",
+            {"limit": 1, "tiers": ("turn",)}),
         Ask("Which port does tide listen on?", "what is true now", {"limit": 1, "tiers": ("memory",)}),
         Ask("Which port does tide listen on?", f"what was true on {then}",
             {"limit": 1, "tiers": ("memory",), "as_of": then}),
@@ -189,17 +174,55 @@ def _questions(at: datetime) -> list[Ask]:
 # -- showing it --------------------------------------------------------------------------------------------------------
 
 
-def _introduce(
+def _summary(report: Report) -> str:
+    names = ("discovered", "ingested", "skipped_unchanged", "analyzed", "failed", "events_added")
+    return " / ".join(f"{name} {getattr(report, name):,}" for name in names)
+
+
+def _show_sweep(memory: Recollect, report: Report, covered: dict[str, Any], console: Output) -> None:
+    console.line(_summary(report))
+    counts = {name.removeprefix("withheld:"): count for name, count in report.counts.items()}
+    secret = sum(count for name, count in counts.items() if name.startswith("secret:"))
+    withheld = in_words({"secrets": secret, "private parts": counts.get("private", 0)})
+    console.line(("withheld: ", "bold"), f"{withheld}. In their place is kept:")
+    for session, mark in ((samples.GROK, "[REDACTED:"), (samples.CLAUDE, "[private]")):
+        for event in memory.history(session):
+            console.lines([["  ", (_around(line, mark), "dim")] for line in event.text.splitlines() if mark in line])
+    console.line(
+        *(("coverage: ", "bold"), f"{covered['percent']:g} % of {covered['turns_on_disk']:,} turns in the agents'"),
+        f" files are stored, {covered['gaps']} gaps",
+    )
+
+
+def _around(line: str, mark: str) -> str:
+    """The end of a line, with what stands before the mark."""
+    place = line.index(mark)
+    return line if place < 100 else f"… {line[line.rindex('. ', 0, place - 2) + 2 :]}"
+
+
+def _show_sessions(
     memory: Recollect, sessions: list[dict[str, Any]], console: Output, vectors: int, *, hybrid: bool
 ) -> None:
-    rows = [[one["session"], f"{one['at']:%Y-%m-%d}", str(one["messages"]), one["title"]] for one in sessions]
-    console.table(("session", "when", "messages", "title"), rows)
+    console.line()
+    headers = ("agent", "when", "turns", "outcome", "tokens", "title")
+    console.table(headers, [_row(one) for one in sessions])
     console.line(f"Kept: {in_words(memory.health().counts)}.")
     if hybrid:
         console.line(f"Searching by words and by meaning: {vectors} texts were embedded on this machine.")
     else:
         console.line(("Words only: the embedding model is not installed.", "bold yellow"), " Answers by meaning need")
         console.line("`recollect model install` (84 MB, once); then run the demo again.")
+
+
+def _row(one: dict[str, Any]) -> list[str]:
+    tokens = f"{one['tokens']:,}" if one["tokens"] else ""
+    return [one["agent"], f"{one['at']:%Y-%m-%d}", str(one["turns"]), one["outcome"] or "", tokens, one["title"] or ""]
+
+
+def _show_digest(digest: Digest, console: Output) -> None:
+    console.lines(list(digest_lines(digest)))
+    for error in digest.errors[:1]:
+        console.line("  ", ("fingerprint", "dim"), f" {error.key}, the same for this error in any session")
 
 
 def _ask(memory: Recollect, ask: Ask, console: Output) -> dict[str, Any]:
@@ -212,5 +235,22 @@ def _ask(memory: Recollect, ask: Ask, console: Output) -> dict[str, Any]:
         if not found.hits:
             console.line(("  (nothing) ", "bold"), "abstained: " if found.abstained else "", found.note or "")
         for hit in found.hits:
-            console.lines(list(hit_lines(hit)))
+            shown = replace(hit, content=_telling(hit.content, ask.question)) if hit.tier == "turn" else hit
+            console.lines(list(hit_lines(shown)))
     return {"question": ask.question, "shows": ask.shows, "recall": found}
+
+
+def _telling(turn: str, question: str) -> str:
+    """Of a turn what was asked and answered, and of all that tools printed the line that has more of the question."""
+    from recollect.store.searchtext import query_terms
+
+    terms = query_terms(question)
+    asked, mark, rest = turn.partition("\nassistant: ")
+    said, *printed = rest.split("\n")
+    short = f"{asked}{mark}{said}"
+    best = max(printed, key=lambda line: _shared(terms, line), default="")
+    return f"{short}\n  … {best.strip()} …" if _shared(terms, best) > _shared(terms, short) else short
+
+
+def _shared(terms: list[str], text: str) -> int:
+    return sum(term in text.casefold() for term in terms)

@@ -1,4 +1,4 @@
-"""`recollect hook AGENT`: what an agent's hook says on standard input goes into the spool. Prints nothing, exits 0.
+"""`recollect hook AGENT`: what an agent's hook says on standard input goes into the spool. Exits 0, and prints nothing but for --json.
 
 The hooks that `recollect install` writes start `hook.py` by itself, which is faster; this is the same by hand.
 """
@@ -25,10 +25,11 @@ def run(args: Namespace, console: Output) -> int:
     from recollect import hook
     from recollect.settings import environment
 
-    env = environment()
-    if hook.INNER in env:
-        return 0
+    env, name = environment(), None
     with contextlib.suppress(OSError, ValueError):
         data_dir = find_place(args, everywhere=True).loaded.settings.data_dir.absolute()
-        hook.capture(str(data_dir), args.agent, sys.stdin.buffer.read(hook.MAX_BODY + 1), env)
+        if hook.INNER not in env:
+            name = hook.capture(str(data_dir), args.agent, sys.stdin.buffer.read(hook.MAX_BODY + 1), env)
+    if console.json:
+        console.document({"record": name})
     return 0
