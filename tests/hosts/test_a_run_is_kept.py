@@ -202,7 +202,7 @@ def check_packed(events: list[Event], prompts: list[str]) -> None:
     assert said(events, "user_prompt") == prompts
     assert said(events, "tool_call") == ["echo marzipan"]
     assert [text.strip() for text in said(events, "tool_result")] == ["marzipan"]
-    assert said(events, "assistant_text") == ["Done."]
+    assert said(events, "assistant_text")[-1] == "Done."  # before it Codex has the summary, as the model wrote it
     assert len(said(events, "compaction")) == 1
     assert "The word is marzipan." in only(said(events, "summary"))
     assert {event.way for event in events} == {"hook"}

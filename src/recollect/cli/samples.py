@@ -29,7 +29,7 @@ WRITTEN = datetime(2026, 1, 30, 17, tzinfo=UTC)
 SECRET = "{{secret}}"  # noqa: S105 - what stands in a transcript where a token belongs
 
 _ISO = re.compile(r'(?<=")\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z(?=")')
-_EPOCH = re.compile(r"(?<=:)1[78]\d{8}(?:\d{3})?(?=[,}])")  # seconds or milliseconds
+_EPOCH = re.compile(r"(?<=:)1\d{9}(?:\d{3})?(?=[,}])")  # seconds or milliseconds
 
 
 def write_transcripts(folder: Path, at: datetime) -> dict[str, list[Path]]:

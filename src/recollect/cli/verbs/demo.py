@@ -127,7 +127,7 @@ def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> 
         console.heading("What a session did, computed from its events (no language model was asked)")
         _show_digest(digest, console)
         console.heading("A second sweep adds nothing")
-        console.line(_summary(again))
+        _show_report(again, console)
     return {
         "sweep": first.as_dict(),
         "coverage": covered,
@@ -174,13 +174,14 @@ def _questions(at: datetime) -> list[Ask]:
 # -- showing it --------------------------------------------------------------------------------------------------------
 
 
-def _summary(report: Report) -> str:
-    names = ("discovered", "ingested", "skipped_unchanged", "analyzed", "failed", "events_added")
-    return " / ".join(f"{name} {getattr(report, name):,}" for name in names)
+def _show_report(report: Report, console: Output) -> None:
+    names = ("discovered", "ingested", "skipped_unchanged", "analyzed", "failed")
+    console.line(" / ".join(f"{name} {getattr(report, name):,}" for name in names))
+    console.line(f"  {report.turns:,} turns read, {report.events_added:,} events added")
 
 
 def _show_sweep(memory: Recollect, report: Report, covered: dict[str, Any], console: Output) -> None:
-    console.line(_summary(report))
+    _show_report(report, console)
     counts = {name.removeprefix("withheld:"): count for name, count in report.counts.items()}
     secret = sum(count for name, count in counts.items() if name.startswith("secret:"))
     withheld = in_words({"secrets": secret, "private parts": counts.get("private", 0)})
@@ -203,7 +204,8 @@ def _around(line: str, mark: str) -> str:
 def _show_sessions(
     memory: Recollect, sessions: list[dict[str, Any]], console: Output, vectors: int, *, hybrid: bool
 ) -> None:
-    console.line()
+    if not console.fancy:
+        console.line()
     headers = ("agent", "when", "turns", "outcome", "tokens", "title")
     console.table(headers, [_row(one) for one in sessions])
     console.line(f"Kept: {in_words(memory.health().counts)}.")

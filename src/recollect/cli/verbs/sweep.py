@@ -58,8 +58,8 @@ def parse_sources(given: list[str] | None) -> dict[str, list[Path]] | None:
     for word in given:
         agent, equals, folder = word.partition("=")
         source(agent)
-        if equals and not Path(folder).expanduser().is_dir():
-            raise InvalidInput(f"{folder} is not a directory", hint="Give it as --source claude=DIR.")
+        if equals and not (folder and Path(folder).expanduser().is_dir()):
+            raise InvalidInput(f"{folder!r} is not a directory", hint="Give it as --source claude=DIR.")
         found.setdefault(agent, []).extend([Path(folder)] if equals else [])
     return found
 
