@@ -18,6 +18,24 @@ settings.register_profile(
 )
 settings.load_profile("recollect")
 
+OUTSIDE = (  # variables that could lead a test to somebody's real memory or sessions
+    *(
+        "RECOLLECT_",
+        "XDG_",
+        "PG",
+        "DB_",
+        "MEMORY_",
+        "CLAUDE",
+        "CODEX_",
+        "GROK_",
+        "GEMINI_",
+        "COPILOT_",
+        "QWEN_",
+        "KIMI_",
+    ),
+    *("PI_CODING_", "FACTORY_", "OPENCODE_", "CURSOR_"),
+)
+
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -25,7 +43,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     home.mkdir()
     for name in list(os.environ):
-        if name.startswith(("RECOLLECT_", "XDG_", "PG", "DB_", "MEMORY_")) and not name.startswith("RECOLLECT_TEST_"):
+        if name.startswith(OUTSIDE) and not name.startswith("RECOLLECT_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     return home

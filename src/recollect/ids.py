@@ -38,7 +38,7 @@ def is_uuid(text: str) -> bool:
 
 def stable_key(*parts: str) -> str:
     """32 hex digits that depend on every part and on where one part ends and the next begins."""
-    pieces = []
+    pieces: list[bytes] = []
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
         pieces += (len(data).to_bytes(8), data)

@@ -18,7 +18,7 @@ COVERED = set(
     "failed by_session".split()
 )
 RUNS = {
-    "demo": (["demo"], {"sessions", "mode", "answers", "gist", "context", "seconds"}),
+    "demo": (["demo"], set("sweep coverage sessions digest second_sweep mode answers gist context seconds".split())),
     "whoami": (["whoami"], {"tenant", "user", "project", "rule", "directory", "data_dir"}),
     "sweep": (["sweep"], SWEPT | {"dry_run"}),
     "backfill": (["backfill", "claude"], SWEPT | {"dry_run", "cost_estimate_usd"}),

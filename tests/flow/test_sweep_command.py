@@ -200,11 +200,10 @@ def test_watching_takes_in_what_hooks_tell_of_and_ends_when_told(
         path = agents.claude(T, 2)
         body = json.dumps({"session_id": T, "transcript_path": str(path), "hook_event_name": "Stop"}).encode()
         hook.capture(str(data_dir), "claude", body, {})
-        until(lambda: known(data_dir, f"claude:{T}"))
+        until(lambda: known(data_dir, f"claude:{T}") and not list((data_dir / "spool").glob("*.record")))
         process.send_signal(number)
-        out, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert "events added from 1 records of hooks" in out
     assert "Traceback" not in err
     assert not (data_dir / "recollect.db-wal").exists()  # it closed the store
     assert not list((data_dir / "spool").glob("*.record"))

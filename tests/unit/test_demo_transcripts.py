@@ -59,7 +59,7 @@ def test_the_file_is_known_as_its_agents(agent: str) -> None:
     assert takers == {agent}
 
 
-@pytest.mark.parametrize(("agent", "session"), [("claude", CLAUDE), ("codex", CODEX), ("grok", GROK)])
+@pytest.mark.parametrize(("agent", "session"), [("claude", CLAUDE), ("codex", CODEX), ("grok", GROK)], ids=AGENTS)
 def test_it_is_a_whole_session(agent: str, session: str) -> None:
     told = shipped(agent)
     assert told.session.id == session

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,7 @@ from recollect.capture.transcript import Reading
 CHUNK = 1 << 20
 MAX_LINE = 32 << 20
 _BOM = b"\xef\xbb\xbf"
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 def _whole_number(digits: str) -> int | float | None:
@@ -115,7 +117,7 @@ def _salvaged(reading: Reading, line: bytes, ended: bool) -> Iterator[dict[str, 
     place, found = 0, 0
     while place < len(text):
         try:
-            record, place = _DECODER.raw_decode(text, place)
+            record, place = _decoded(text, place)
         except (ValueError, RecursionError):
             break
         while place < len(text) and text[place].isspace():
@@ -140,13 +142,27 @@ def _salvaged(reading: Reading, line: bytes, ended: bool) -> Iterator[dict[str, 
     reading.complete_to = reading.at + len(line) + 1
 
 
+def _decoded(text: str, place: int) -> tuple[Any, int]:
+    """The value that begins there, and where it ends; half a character (a lone surrogate) becomes U+FFFD."""
+    value, end = _DECODER.raw_decode(text, place)
+    return (_mended(value) if "\\u" in text else value), end
+
+
+def _mended(value: Any) -> Any:
+    if isinstance(value, str):
+        return _HALF.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_mended(name): _mended(item) for name, item in value.items()}
+    return [_mended(item) for item in value] if isinstance(value, list) else value
+
+
 def _next_object(text: str, place: int) -> tuple[int, dict[str, Any] | None]:
     """A whole record after a torn one on the same line, where the second begins as records do."""
     start = text.find('{"', place + 1)
     tries = 0
     while start > 0 and tries < 64:
         try:
-            record, end = _DECODER.raw_decode(text, start)
+            record, end = _decoded(text, start)
         except (ValueError, RecursionError):
             record, end = None, 0
         if isinstance(record, dict) and end == len(text) and len(record) > 2:

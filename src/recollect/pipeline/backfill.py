@@ -12,7 +12,7 @@ from pathlib import Path
 from recollect.capture.sources import source
 from recollect.capture.transcript import Reading, Transcript
 from recollect.clock import Clock
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.model import Scope
 from recollect.pipeline.ingest import Ingest, sniffed
 from recollect.pipeline.roots import discover
@@ -38,6 +38,8 @@ def backfill(
 ) -> Report:
     """The newest `limit` sessions of an agent that fit, each with its subagents, oldest of them first."""
     source(agent)  # an unknown agent is an error before anything is read
+    if limit is not None and limit < 1:
+        raise InvalidInput("the number of sessions must be at least 1")
     newest = reversed(list(discover(settings, {agent: []})))
     privacy = privacy_for(store, scope, settings, dry_run=True)
     ingest = Ingest(store, scope, settings, privacy, clock, way="backfill", dry_run=True)

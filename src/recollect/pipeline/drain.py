@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 
 from recollect.capture.notice import Notice, notice_of
 from recollect.capture.privacy import is_observer
-from recollect.capture.sources import source
+from recollect.capture.sources import FLAVORS, source
 from recollect.capture.spool import BadRecord, Spool
 from recollect.capture.transcript import Reading, Transcript
 from recollect.clock import Clock
-from recollect.errors import InvalidInput
 from recollect.model import Event, Scope
 from recollect.pipeline.digests import make_digests
 from recollect.pipeline.ingest import Ingest
@@ -26,6 +26,8 @@ from recollect.project import resolve
 from recollect.settings import Settings
 from recollect.store.port import Store
 
+GRACE = timedelta(minutes=10)  # how long a transcript that was told of may take to appear
+
 
 @dataclass(slots=True)
 class Drained:
@@ -34,6 +36,7 @@ class Drained:
     busy: bool = False
     records: int = 0
     refused: int = 0
+    waiting: int = 0  # records whose transcript is not there yet
     missing: list[str] = field(default_factory=list)  # sessions whose transcript was not where the hook said
     report: Report = field(default_factory=Report)
 
@@ -82,6 +85,7 @@ class _Draining:
         self._ingest = Ingest(store, scope, settings, self._privacy, clock, way="hook")
         self._done = Drained()
         self._read: set[str] = set()
+        self._found: dict[str, list[tuple[Transcript, set[Path]]]] = {}
         self._sessions: dict[str, None] = {}  # those that were told of or read: a record of a subagent names the parent
 
     def run(self) -> Drained:
@@ -95,9 +99,9 @@ class _Draining:
                 continue
             except OSError:
                 continue  # trouble of the machine: the record waits
-            if notice is not None:
-                self._sessions[notice.session] = None
-                self._follow(notice)
+            if notice is not None and not self._follow(notice):
+                self._done.waiting += 1
+                continue
             self._done.records += 1
             finished.append(path)
         self._done.report.digests(*make_digests(self._store, self._scope.within(None), self._sessions, self._clock))
@@ -105,19 +109,30 @@ class _Draining:
             self._spool.finish(path)
         return self._done
 
-    def _follow(self, notice: Notice) -> None:
-        found = list(_transcripts(notice, self._settings))
-        for transcript in found:
+    def _follow(self, notice: Notice) -> bool:
+        """Read what a notice speaks of; False when it is not there and may still come."""
+        found = [each for each in self._transcripts(notice.flavor) if _is_of(notice, *each)]
+        if not found and notice.transcript is not None and abs(self._clock() - notice.at) < GRACE:
+            return False
+        self._sessions[notice.session] = None
+        for transcript, _ in found:
             if transcript.name not in self._read:
                 self._read.add(transcript.name)
                 result = self._ingest.take(transcript)
                 self._done.report.add(transcript, result)
                 if result.state == "read" and result.session is not None:
                     self._sessions[result.session] = None
-        if not found and notice.transcript is None:
+        if not found:
             self._record_words(notice)
-        elif not found and notice.event in ("stop", "session_end", "subagent_stop"):
-            self._done.missing.append(notice.session)
+            if notice.transcript is not None and notice.session not in self._done.missing:
+                self._done.missing.append(notice.session)
+        return True
+
+    def _transcripts(self, flavor: str) -> list[tuple[Transcript, set[Path]]]:
+        """Every transcript of an agent with the paths it may be called by; looked for once a round."""
+        if flavor not in self._found:
+            self._found[flavor] = list(_everywhere(flavor, self._settings))
+        return self._found[flavor]
 
     def _record_words(self, notice: Notice) -> None:
         """A session without a transcript: what the hook was told is all there will ever be."""
@@ -148,18 +163,20 @@ class _Draining:
         self._done.report.events_added += done.added
 
 
-def _transcripts(notice: Notice, settings: Settings) -> Iterator[Transcript]:
-    """The transcripts a notice speaks of, found by looking where this agent keeps them: a path is only a claim."""
-    try:
-        agent = source(notice.flavor)
-    except InvalidInput:
-        return
+def _is_of(notice: Notice, transcript: Transcript, places: set[Path]) -> bool:
+    """Whether a notice speaks of this transcript. The path it gives is only a claim: it is never opened as such."""
     native = notice.session.partition(":")[2]
     named = {Path(path) for path in (notice.transcript, notice.agent_transcript) if path}
-    for root in roots_of(notice.flavor, settings):
+    return bool(named & places) or transcript.native == native or transcript.native.startswith(f"{native}/")
+
+
+def _everywhere(flavor: str, settings: Settings) -> Iterator[tuple[Transcript, set[Path]]]:
+    """The transcripts where this agent keeps them, each with its paths as written and as they really are."""
+    if flavor not in FLAVORS:
+        return
+    for root in roots_of(flavor, settings):
         real = root.resolve()
-        for transcript in agent.discover(root):
+        for transcript in source(flavor).discover(root):
             places = {transcript.path, *transcript.files}
             places |= {real / place.relative_to(root) for place in places if place.is_relative_to(root)}
-            if named & places or transcript.native == native or transcript.native.startswith(f"{native}/"):
-                yield transcript
+            yield transcript, places

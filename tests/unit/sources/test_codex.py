@@ -125,7 +125,7 @@ def test_a_copied_history_is_left_to_the_parent(tmp_path: Path, parent_is_there:
         (tmp_path / f"root/{PARENT}.jsonl").unlink()
     found = replays("codex", tmp_path / "root")[CHILD]
     assert [event.kind for event in found.events] == [
-        *("user_prompt", "assistant_text", "tool_call", "tool_call", "test_run"),
+        *("user_prompt", "assistant_text", "tool_call", "tool_call", "tool_call"),
         *("tool_result", "tool_result", "tool_result", "assistant_text", "turn_end"),
     ]
     assert found.texts("user_prompt")[0].startswith("Review docs/rewrite-issue-list.md")

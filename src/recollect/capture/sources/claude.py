@@ -46,6 +46,7 @@ _COMPACTING = "agent-acompact-"
 _INTERNAL = (_COMPACTING, "agent-aprompt_suggestion")
 _DENIED = "The user doesn't want to "
 _REAL_UUID, _REAL_CALL = 36, 20  # characters; shorter ids are made up (by hand, by tests) and mean nothing elsewhere
+_LONGEST_PATH = 4_000
 _EXIT = re.compile(r"Exit code (\d{1,5})\b")
 
 
@@ -134,7 +135,8 @@ class _State:
                 reading.parent = f"{flavor}:{session}"
             elif not self.named:
                 reading.native = session
-        reading.cwd = reading.cwd or text_of(record.get("cwd")) or None
+        cwd = text_of(record.get("cwd"))
+        reading.cwd = reading.cwd or (cwd if 0 < len(cwd) <= _LONGEST_PATH else None)
         reading.agent_version = text_of(record.get("version")) or reading.agent_version
         entry = text_of(record.get("entrypoint"))
         if entry:
@@ -148,7 +150,7 @@ def _user(state: _State, record: dict[str, Any]) -> Iterator[Event | Cost]:
     content = dict_of(record.get("message")).get("content")
     at = moment(record.get("timestamp"))
     if isinstance(content, str):
-        yield from _said(state, record, content, at, 0)
+        yield from _said(state, record, content, at)
         return
     if not isinstance(content, list):
         return
@@ -169,16 +171,19 @@ def _user(state: _State, record: dict[str, Any]) -> Iterator[Event | Cost]:
             texts.append("[image]")
     text = "\n".join(part for part in texts if part)
     if text:
-        yield from _said(state, record, text, at, len(content), tuple(bodies))
+        yield from _said(state, record, text, at, tuple(bodies))
 
 
 def _said(
-    state: _State, record: dict[str, Any], text: str, at: datetime | None, number: int, bodies: tuple[Body, ...] = ()
+    state: _State, record: dict[str, Any], text: str, at: datetime | None, bodies: tuple[Body, ...] = ()
 ) -> Iterator[Event]:
-    """A user line that is no tool result: a person's words, or what the host put in their place."""
+    """A user line that is no tool result: a person's words, or what the host put in their place.
+
+    The line's uuid alone names it: a fork may write as blocks what was one text before.
+    """
     kind, role, origin, text = _speaker(state, record, text)
     if text.strip():
-        native = _id(state, record, number)
+        native = _id(state, record, 0)
         yield state.reading.event(kind, role, origin, text, at, native, _side(record, state), bodies)
 
 
@@ -338,7 +343,9 @@ def _count(
     if model == "<synthetic>":
         return
     identity = text_of(message.get("id")), text_of(record.get("requestId"))
-    if not any(identity):
+    if any(identity) and len(identity[0]) < _REAL_CALL:  # made up, by a proxy or a test
+        identity = f"{state.reading.native}:{identity[0]}", identity[1]
+    elif not any(identity):
         identity = "line", text_of(record.get("uuid")) or f"{state.reading.native}:{state.reading.at}"
     known = state.costs.get(identity)
     output = whole(usage.get("output_tokens"))
@@ -398,7 +405,7 @@ def _attachment(state: _State, record: dict[str, Any]) -> Iterator[Event]:
             return
         if state.content:
             who = {name: attachment[name] for name in ("origin", "isMeta") if name in attachment}
-            yield from _said(state, {**record, **who}, text, at, 0, bodies)
+            yield from _said(state, {**record, **who}, text, at, bodies)
     elif attachment.get("type") == "hook_additional_context":
         content = attachment.get("content")
         text = "\n".join(map(text_of, content)) if isinstance(content, list) else text_of(content)

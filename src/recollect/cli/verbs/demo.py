@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.cli.output import Output
     from recollect.distill.digest import Digest
     from recollect.facade import Recollect
+    from recollect.model import Session
     from recollect.pipeline.sweep import Report
     from recollect.settings import Settings
 
@@ -114,7 +115,7 @@ def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> 
     first = memory.sweep(places)
     samples.record_chat(memory, at)
     samples.remember(memory, at)
-    sessions = [_session(memory, session.id) for session in reversed(memory.sessions())]
+    sessions = [_session(memory, session) for session in reversed(memory.sessions())]
     covered, digest = memory.coverage(places).totals(), memory.digest(samples.CODEX)
     hybrid = memory.embedder() is not None
     vectors = memory.embed_pending()
@@ -138,18 +139,18 @@ def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> 
     }
 
 
-def _session(memory: Recollect, name: str) -> dict[str, Any]:
+def _session(memory: Recollect, session: Session) -> dict[str, Any]:
     """A session for the table; its gist is made on the way."""
-    memory.summarize(name)
-    session, digest = memory.ensure_session(name), memory.digest(name)
+    memory.summarize(session.id)
+    digest = memory.digest(session.id)
     return {
-        "session": name,
+        "session": session.id,
         "agent": session.flavor,
         "title": session.title,
         "project": session.project,
         "turns": session.turns,
         "at": session.started_at,
-        "outcome": digest.outcome if digest else None,
+        "outcome": session.outcome,
         "tokens": digest.cost.tokens if digest else None,
     }
 

@@ -1,4 +1,4 @@
-"""`recollect hook AGENT`: what an agent's hook says on standard input goes into the spool. Exits 0, and prints nothing but for --json.
+"""`recollect hook AGENT`: what an agent's hook says on standard input goes into the spool. Exits 0, says nothing.
 
 The hooks that `recollect install` writes start `hook.py` by itself, which is faster; this is the same by hand.
 """
