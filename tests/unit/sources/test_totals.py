@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from tests.unit.sources.reading_fixture import FIXTURES, NOW
 
@@ -44,8 +44,11 @@ def total_of(transcript: Transcript) -> int:
 
 def raw(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a file, two on a line too, by nothing of ours."""
-    for line in path.read_bytes().replace(b'}{"parentUuid"', b'}\n{"parentUuid"').splitlines():
-        yield orjson.loads(line)
+    text = path.read_text()
+    while text := text.lstrip():
+        record, end = json.JSONDecoder().raw_decode(text)
+        text = text[end:]
+        yield record
 
 
 def stated_output(path: Path) -> int:
@@ -59,12 +62,15 @@ def stated_output(path: Path) -> int:
 
 
 def stated_total(path: Path) -> int:
-    last = 0
+    """What each request took by itself, where the running total says that there was one."""
+    total, taken = None, 0
     for record in raw(path):
-        info = record["payload"].get("info") if record.get("type") == "event_msg" else None
-        if record.get("type") == "event_msg" and record["payload"].get("type") == "token_count" and info:
-            last = info["total_token_usage"]["total_tokens"]
-    return last
+        payload = record.get("payload") or {}
+        info = payload.get("info") if payload.get("type") == "token_count" else None
+        if info and info["total_token_usage"] != total:
+            total = info["total_token_usage"]
+            taken += info["last_token_usage"]["total_tokens"]
+    return taken
 
 
 def test_the_output_of_claudes_fixtures() -> None:
