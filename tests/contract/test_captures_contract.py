@@ -80,6 +80,18 @@ def test_where_lines_stay_the_first_reading_holds(store: Store) -> None:
     assert store.sessions.history(ANN, S)[1].text == "the whole output"
 
 
+def test_what_a_host_injects_before_the_first_prompt_is_no_turn(store: Store) -> None:
+    told = happened(0, "the date is today", "injected_context", "system", origin="tool")
+    for events in ([told, prompt(1, "fix it"), happened(2, "done")], [prompt(3, "and this")]):
+        store.captures.ingest(ANN, FACTS, events)
+    kept = store.sessions.get(ANN, S)
+    assert kept is not None
+    assert kept.turns == 2
+    turn = store.sessions.turn(ANN, prompt(1, "").key)
+    assert turn is not None
+    assert (turn.user_text, turn.agent_text) == ("fix it", "done")
+
+
 def test_a_forgotten_event_stays_forgotten(store: Store) -> None:
     store.captures.ingest(ANN, FACTS, [prompt(0, "hello")])
     store.keeping.forget_session(ANN, S, at=T0)

@@ -10,12 +10,12 @@ from recollect.cli.main import VERBS
 from tests.flow.conftest import Cli
 
 SWEPT = set(
-    "discovered ingested skipped_unchanged analyzed failed withheld empty events_added events_changed turns busy by_agent "
-    "counts problems retention".split()
+    "discovered ingested skipped_unchanged analyzed failed withheld empty events_added events_changed turns busy "
+    "by_agent counts problems retention".split()
 )
 COVERED = set(
-    "sessions turns_on_disk turns_stored turns_withheld percent ways withheld gaps unread_files failed_files hooks unread "
-    "failed by_session".split()
+    "sessions turns_on_disk turns_stored turns_withheld percent ways withheld gaps unread_files failed_files hooks "
+    "unread failed by_session".split()
 )
 RUNS = {
     "demo": (["demo"], set("sweep coverage sessions digest second_sweep mode answers gist context seconds".split())),

@@ -25,6 +25,13 @@ def filled(memory: Recollect) -> Recollect:
     return memory
 
 
+def test_a_dot_inside_a_word_ends_no_sentence(memory: Recollect) -> None:
+    from recollect.inject.excerpt import excerpt
+
+    text = "Python version: 3.12.7, uv 0.9.2\n" + "Something else was said here, and it goes on. " * 40
+    assert "Python version: 3.12.7, uv 0.9.2" in excerpt(text, "which python version?")
+
+
 def test_a_context_is_delimited_dated_and_sourced(filled: Recollect) -> None:
     context = filled.context("deploy rule step", 2_000)
     lines = context.text.splitlines()

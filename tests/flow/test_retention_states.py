@@ -55,7 +55,8 @@ class Retaining(RuleBasedStateMachine):
         self.settings = Settings(data_dir=Path(self.place.name) / "data", raw_inline_bytes=400)
         self.store = SqliteStore(self.settings.data_dir)
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
-        self.turns: dict[str, int] = {}  # sessions and how many turns they have
+        self.made = 0
+        self.turns: dict[str, int] = {}  # sessions that are there, and how many turns they have
         self.age, self.seen_at = 0.0, self.now  # the model's retention clock, and when it was last looked at
         self.started = False
         self.born: dict[str, float] = {}
@@ -74,7 +75,8 @@ class Retaining(RuleBasedStateMachine):
 
     @rule(turns=st.integers(1, 3), shared=st.booleans(), date=st.sampled_from(DATES))
     def capture(self, turns: int, shared: bool, date: str | None) -> None:
-        session = uid("session", len(self.turns))
+        session = uid("session", self.made)
+        self.made += 1
         self.turns[session] = 0
         self.agents.claude(session, 0)
         self._grow(session, turns, shared, date)
@@ -157,7 +159,6 @@ class Retaining(RuleBasedStateMachine):
         self.agents.claude_path(session).unlink()
         self.store.keeping.forget_session(ANN, f"claude:{session}", at=self.now)
         del self.turns[session]
-        self.turns[uid("gone", len(self.turns), session)] = -1
         named = {body for bodies in self._named().values() for body in bodies}
         self.born = {body: at for body, at in self.born.items() if body in named}
         self.evicted &= self.born.keys()
@@ -204,12 +205,9 @@ class Retaining(RuleBasedStateMachine):
     # -- inside --------------------------------------------------------------------------------------------------------
 
     def _session(self, which: int) -> str:
-        names = [name for name, turns in self.turns.items() if turns >= 0] or [uid("nobody")]
-        return names[which % len(names)]
+        return list(self.turns)[which % len(self.turns)]
 
     def _grow(self, session: str, turns: int, shared: bool, date: str | None) -> None:
-        if session not in self.turns:
-            return
         for number in range(self.turns[session], self.turns[session] + turns):
             draw = random.Random("shared" if shared else f"{session}{number}")
             output = " ".join("".join(draw.choices("abcdefghijklmnop", k=5)) for _ in range(200))
@@ -219,8 +217,6 @@ class Retaining(RuleBasedStateMachine):
         self._take(session)
 
     def _take(self, session: str, again: bool = False) -> None:
-        if session not in self.turns:
-            return
         privacy = Privacy(Redactor(b"k" * 32))
         ingest = Ingest(self.store, ANN, self.settings, lambda: privacy, lambda: self.now, again=again)
         for transcript in transcripts("claude", self.agents.claude_root):

@@ -23,7 +23,7 @@ MAX_SENTENCES = 6
 SENTENCE_CHARS = 240
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
-_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?。！？]+(?=\s|$)|[。！？]|(?=\n)|$|[.!?])")
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?]+(?![\s.!?]|$))+(?:[.!?。！？]+(?=\s|$)|[。！？]|(?=\n)|$)")
 _WORD = re.compile(r"\w{2,}")
 _NOISE = re.compile(r"^(?:[-*#>|`\s\d.)]+|https?://\S+)$")
 _ASK = re.compile(

@@ -62,15 +62,10 @@ def stated_output(path: Path) -> int:
 
 
 def stated_total(path: Path) -> int:
-    """What each request took by itself, where the running total says that there was one."""
-    total, taken = None, 0
-    for record in raw(path):
-        payload = record.get("payload") or {}
-        info = payload.get("info") if payload.get("type") == "token_count" else None
-        if info and info["total_token_usage"] != total:
-            total = info["total_token_usage"]
-            taken += info["last_token_usage"]["total_tokens"]
-    return taken
+    """The last running total a file states."""
+    payloads = [record.get("payload") or {} for record in raw(path)]
+    told = [payload.get("info") for payload in payloads if payload.get("type") == "token_count"]
+    return int([info for info in told if info][-1]["total_token_usage"]["total_tokens"])
 
 
 def test_the_output_of_claudes_fixtures() -> None:
@@ -78,15 +73,19 @@ def test_the_output_of_claudes_fixtures() -> None:
     assert len(found) == 17
     for transcript in found:
         assert output_of(transcript) == stated_output(transcript.path), transcript.path.name
-    assert sum(map(output_of, found)) == 9_797
+    assert sum(map(output_of, found)) == 10_232
 
 
 def test_the_totals_of_codexs_fixtures() -> None:
-    found = [each for each in transcripts("codex", FIXTURES / "codex") if each.path.suffix == ".jsonl"]
-    assert len(found) >= 4
-    for transcript in found:
-        assert total_of(transcript) == stated_total(transcript.path), transcript.path.name
-    assert sum(map(total_of, found)) > 0
+    """Of those that hold their session from its beginning: counts that repeat or lack their numbers add nothing."""
+    found = [each for each in transcripts("codex", FIXTURES / "codex") if each.path.name != "aborted.jsonl"]
+    totals = {each.path.name[:14]: (total_of(each), stated_total(each.path)) for each in found}
+    assert totals == {
+        "desktop.jsonl": (55_861, 55_861),
+        "019d7d08-46c9-": (3_583_020, 3_583_020),
+        "019d7e2f-0041-": (4_522_155, 4_522_155),
+        "rollout-2026-0": (58_274, 58_274),
+    }
 
 
 @needs_samples

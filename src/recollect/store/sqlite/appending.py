@@ -83,7 +83,10 @@ class Appending:
         place = self._places.get(event.session) or self._begin(event.session, at)
         place.position += 1
         place.started, place.ended = min(place.started, at), max(place.ended, at)
-        if event.role == "user" or place.turn is None:
+        if event.role == "user" and place.turn is not None and place.ordinal == 0 and self._is_silent(place.turn):
+            self._touch(place.turn)
+            self.connection.execute(_Q["rename_turn"], {"turn": place.turn, "key": key, "occurred_at": at})
+        elif event.role == "user" or place.turn is None:
             place.ordinal += 1
             place.turn = self._open_turn(place, key, at)
         turn = place.turn
@@ -119,6 +122,10 @@ class Appending:
         for body in event.bodies:
             params = {"event": row, "owner": self.rows.owner, "hash": bytes.fromhex(body.hash)}
             self.connection.execute(_Q["add_event_body"], params)
+
+    def _is_silent(self, turn: int) -> bool:
+        """Whether nobody has said anything in a turn: what a host injects before the first prompt is no turn itself."""
+        return not scoping.one(self.connection, _Q["has_words"], {"turn": turn})
 
     def _open_turn(self, place: _Place, key: bytes, at: str) -> int:
         params: dict[str, object] = {"owner": self.rows.owner, "session": place.row, "project": place.project}

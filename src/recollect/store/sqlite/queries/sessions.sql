@@ -85,6 +85,12 @@ UPDATE events SET text = :text, text_hash = :text_hash, meta = :meta WHERE row =
 INSERT INTO turns (owner, session, project, key, ordinal, occurred_at)
 VALUES (:owner, :session, :project, :key, :ordinal, :occurred_at) RETURNING row;
 
+-- name: has_words
+SELECT EXISTS (SELECT 1 FROM events WHERE turn = :turn AND {spoken});
+
+-- name: rename_turn
+UPDATE turns SET key = :key, occurred_at = :occurred_at WHERE row = :turn;
+
 -- name: add_event
 INSERT INTO events (owner, key, session, turn, position, kind, role, origin, text, text_hash, occurred_at, recorded_at, meta,
   way, transcript, raw_at, raw_size)
