@@ -1,13 +1,14 @@
 """How fast capture is on real transcripts: reading, the whole sweep, sweeping again, and the memory a huge file takes.
 
-In: a directory with one folder of transcripts an agent (`claude/`, `codex/`, …), as `--source` takes them. Out: one line
-a figure, beside the goal. Reading is held against `orjson.loads` over the same lines in the same run; machines and
+In: a directory with one folder of transcripts an agent (`claude/`, `codex/`, …), as `--source` takes them. Out: one
+line a figure, beside the goal. Reading is held against `orjson.loads` over the same lines in the same run; machines and
 neighbours differ, so compare the ratios.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import resource
 import shutil
@@ -94,10 +95,8 @@ def parse_alone(found: list[Transcript]) -> float:
     began = time.perf_counter()
     for each in found:
         for line in each.path.read_bytes().split(b"\n"):
-            try:
+            with contextlib.suppress(ValueError):
                 orjson.loads(line)
-            except ValueError:
-                pass
     return time.perf_counter() - began
 
 
@@ -110,7 +109,7 @@ def read_all(found: list[Transcript]) -> float:
 
 
 def redaction(found: list[Transcript]) -> Iterator[Figure]:
-    """Over every text the sweep would keep; `bench/redaction.py` looks at every string there is, and at hostile ones."""
+    """Over every text the sweep would keep; `bench/redaction.py` looks at every string, and at hostile ones."""
     texts = [
         item.text
         for each in found

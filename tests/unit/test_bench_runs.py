@@ -73,3 +73,17 @@ def test_an_unknown_section_is_refused() -> None:
 
     assert done.returncode == 2
     assert "poetry" in done.stderr
+
+
+def test_the_sweep_benchmark_runs_on_the_fixtures() -> None:
+    """On small sizes and excerpts: that it measures what it says, not how fast."""
+    bench, fixtures = BENCH.with_name("sweep.py"), BENCH.parents[1] / "tests" / "fixtures"
+    sizes = ["--rounds", "1", "--files", "5", "--huge", "1"]
+    done = subprocess.run(
+        [sys.executable, str(bench), str(fixtures), "--json", *sizes], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    names = [figure["name"].strip() for figure in json.loads(done.stdout)]
+    assert "read and normalise" in names
+    assert "whole sweep, redacted and stored" in names
+    assert "peak memory, one file of 1 MB" in names

@@ -90,7 +90,7 @@ class Privacy:
         self._redactor = redactor
         self._deny = tuple(pattern.rstrip("/") for pattern in deny if pattern.strip("/"))
         quick = "|".join(_as_regex(pattern) for pattern in self._deny)
-        self._denied = re.compile(quick) if quick else None
+        self._denied = re.compile(quick) if self._deny else None
         self._was_injected = was_injected
         self._calls: dict[str, str] = {}  # call id -> why its result is not kept
         self.counts: Counter[str] = Counter()

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 LOOKED_AT = 4_000  # characters of a command line that are looked at, here documents apart
-WITH_DOCUMENTS = 200_000
+WITH_DOCUMENTS = 64_000
 _DEPTH = 2  # a command in a command in a command: `bash -c "ssh host 'pytest'"`
 _FURTHER = 5  # words between `docker run` or `uv run --with x` and the command they run
 
@@ -18,10 +18,10 @@ _DOCUMENT = re.compile(r"(?<!<)<<(?!<)-?[ \t]*['\"\\]?(\w{1,40})")
 _PIECE = re.compile(
     r"'([^']*)(?:'|\Z)"  # 1: in single quotes
     r'|"((?:[^"\\]|\\.)*)(?:"|\\?\Z)'  # 2: in double quotes
-    r"|\\\n|\\(.)"  # a line that goes on, or 3: one character taken as it is
+    r"|\\([^\n])"  # 3: one character taken as it is
     r"|([^\s'\"\\;&|()`<>#]+|#)"  # 4: plain
     r"|([;&|()`\n]+)"  # 5: between two commands
-    r"|([<>]+&?|[^\S\n]+|\\)",  # 6: between two words
+    r"|([<>]+&?|[^\S\n]+|\\\n?)",  # 6: between two words, on the next line too
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -72,7 +72,7 @@ _VALUED = frozenset("--filter -F -C --prefix --cwd --dir -w --workspace workspac
 _PASSED = frozenset(("run", "run-script", "workspace"))
 _TASK = re.compile(
     r"(?!(?:clean|build|lint|fmt|format|gen|generate|install|setup|download|list|watch|docs?)[:_-])"
-    r"(?:[\w.@/+-]*[:_./+-])?(?:e2e|tests?|unittests?|specs?|test[A-Z]\w*|\w+Test)(?:[:_./-]\S*)?"
+    r"(?:[\w.@/+:-]*[:_./+-])?(?:e2e|tests?|unittests?|specs?|test[A-Z]\w*|\w+Test)(?:[:_./-]\S*)?"
 )
 _NOT_RUN = frozenset("--version --help -h --no-run --collect-only --co --list --listTests --fixtures".split())
 _SCRIPT = re.compile(
