@@ -38,8 +38,5 @@ def is_uuid(text: str) -> bool:
 
 def stable_key(*parts: str) -> str:
     """32 hex digits that depend on every part and on where one part ends and the next begins."""
-    pieces: list[bytes] = []
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        pieces += (len(data).to_bytes(8), data)
-    return hashlib.sha256(b"".join(pieces)).hexdigest()[:32]
+    told = "".join([f"{len(part)}:{part}" for part in parts])
+    return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]

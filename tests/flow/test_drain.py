@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from recollect.capture.beneath import open_beneath
 from recollect.capture.spool import Spool
 from recollect.errors import BadTranscript
 from tests.faults.children import Say, start
+from tests.flow.memory_fixture import HandClock
 from tests.flow.transcripts_fixture import Agents, claude, claude_turn, everything, fresh, grow, texts, uid
 
 S, T = uid("one"), uid("two")
@@ -27,6 +30,12 @@ CLAUDE = f"claude:{S}"
 @pytest.fixture
 def agents(own_home: Path) -> Agents:
     return Agents(own_home)
+
+
+@pytest.fixture(autouse=True)
+def an_hour_later(clock: HandClock) -> None:
+    """Records bear the time of this machine; they are read an hour after."""
+    clock.now = datetime.now(UTC) + timedelta(hours=1)
 
 
 def tell(memory: Recollect, session: object, path: object = None, agent: str = "claude", **more: Any) -> None:
@@ -104,10 +113,21 @@ def test_a_record_that_is_told_of_again_after_a_crash_adds_nothing(memory: Recol
     assert everything(memory) == before
 
 
-def test_a_transcript_that_is_not_there_is_named_when_its_session_ends(memory: Recollect, agents: Agents) -> None:
+def test_a_transcript_that_never_comes_is_named(memory: Recollect, agents: Agents) -> None:
     tell(memory, S, agents.claude_path(S))
     assert memory.drain().missing == [CLAUDE]
     assert spooled(memory) == []
+
+
+def test_a_transcript_that_is_late_is_waited_for(memory: Recollect, agents: Agents, clock: HandClock) -> None:
+    """The first hooks of a session come before its file."""
+    clock.now = datetime.now(UTC)
+    tell(memory, S, agents.claude_path(S), prompt="Please do thing 0.", hook_event_name="UserPromptSubmit")
+    drained = memory.drain()
+    assert (drained.waiting, drained.records, drained.missing) == (1, 0, [])
+    agents.claude(S, 1)
+    assert memory.drain().records == 1
+    assert everything(memory) == fresh(memory)
 
 
 def test_a_second_reader_is_told_that_one_is_at_it(memory: Recollect) -> None:
@@ -287,23 +307,28 @@ def test_nothing_outside_is_even_opened(agents: Agents, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
-def test_a_file_of_another_user_is_not_read(agents: Agents, tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_read() -> None:
     """T13: seen from a process that is not root."""
-    path = agents.claude(S, 1)
-    path.chmod(0o644)
-    for folder in (path, *path.parents):
-        if tmp_path in folder.parents or folder == tmp_path:
-            folder.chmod(folder.stat().st_mode | 0o055)
 
     def work(say: Say) -> None:
         os.setuid(12345)
-        try:
-            open_beneath(agents.claude_root, path).close()
-        except BadTranscript as error:
-            say(str(error))
+        for path in paths:
+            try:
+                open_beneath(root, path).close()
+            except BadTranscript as error:
+                say(str(error))
+            else:
+                say("read")
 
-    _, said = start(work).wait()
-    assert said in ([f"{path.name} belongs to another user"], [f"{path} cannot be read: Permission denied"])
+    with tempfile.TemporaryDirectory() as folder:  # others may look into it, unlike tmp_path
+        root = Path(folder)
+        root.chmod(0o755)
+        paths = [root / "theirs.jsonl", root / "ours.jsonl"]
+        for path, owner in zip(paths, (0, 12345), strict=True):
+            path.write_bytes(b"{}\n")
+            path.chmod(0o644)
+            os.chown(path, owner, owner)
+        assert start(work).wait() == (0, ["theirs.jsonl belongs to another user", "read"])
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from recollect import Recollect
 from recollect.errors import StoreCorrupt
@@ -83,8 +84,26 @@ def test_body_files_are_private(opened: Callable[..., Recollect], agents: Agents
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
 
 
-@pytest.mark.parametrize("place", [0, 5, -1, -5])
-def test_a_damaged_body_is_noticed(opened: Callable[..., Recollect], agents: Agents, cli: Cli, place: int) -> None:
+def flipped(place: int) -> Callable[[bytes], bytes]:
+    return lambda data: bytes(byte ^ 0x10 if at == place % len(data) else byte for at, byte in enumerate(data))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    {
+        "first byte": flipped(0),
+        "header": flipped(5),
+        "last byte": flipped(-1),
+        "middle": flipped(1_000),
+        "cut": lambda data: data[: len(data) // 2],
+        "emptied": lambda data: b"",
+        "another body": lambda data: zstandard.compress(b"something else"),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_a_damaged_body_is_noticed(
+    opened: Callable[..., Recollect], agents: Agents, cli: Cli, damage: tuple[str, Callable[[bytes], bytes]]
+) -> None:
     """P06: when it is read, and by the doctor."""
     memory = opened(**SMALL)
     agents.claude(S, 1, output=words("big"))
@@ -92,9 +111,7 @@ def test_a_damaged_body_is_noticed(opened: Callable[..., Recollect], agents: Age
     memory.sweep()
     ((hash_,), (other,)) = hashes(memory, S), hashes(memory, T)
     (path,) = (memory.settings.data_dir / "bodies").glob(f"*/*/{hash_}.zst")
-    data = bytearray(path.read_bytes())
-    data[place] ^= 0x10
-    path.write_bytes(data)
+    path.write_bytes(damage[1](path.read_bytes()))
     with pytest.raises(StoreCorrupt):
         memory.store.bodies.get(memory.scope, hash_)
     assert memory.store.bodies.get(memory.scope, other) is not None
@@ -157,6 +174,23 @@ def test_without_a_digest_nothing_leaves_and_that_is_said(
     done = memory.sweep().retention
     assert done.alert is None
     assert files(memory) == {}
+
+
+def test_the_store_itself_refuses_to_evict_before_the_digest(
+    opened: Callable[..., Recollect], agents: Agents, clock: HandClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P30: whatever its caller believes; also when the session grew after its digest."""
+    no_digest(monkeypatch, T)
+    memory = opened(**SMALL)
+    path = agents.claude(S, 1, output=words(S))
+    agents.claude(T, 1, output=words(T))
+    memory.sweep()
+    no_digest(monkeypatch, S)
+    grow(path, claude_turn(S, 1))
+    memory.sweep()
+    for session in (S, T):
+        assert memory.store.bodies.evict(memory.scope, f"claude:{session}", at=clock.now) == (0, ())
+    assert len(files(memory)) == 2
 
 
 def test_above_the_hard_cap_losses_are_named(
@@ -248,6 +282,19 @@ def test_a_clock_that_jumps_ages_nothing(
     assert len(files(memory)) == 1
 
 
+def test_a_clock_set_back_makes_nothing_younger(
+    opened: Callable[..., Recollect], agents: Agents, clock: HandClock
+) -> None:
+    """T32: the days that passed before it stay counted."""
+    memory = opened(**SMALL, raw_max_age_days=3)
+    agents.claude(S, 1, output=words(S))
+    freed = []
+    for number in range(6):
+        freed.append(memory.sweep().retention.passes["age"])
+        clock.move(days=-4000 if number == 2 else 1)
+    assert freed == [0, 0, 0, 0, 0, 1]
+
+
 @pytest.mark.parametrize("date", ["1969-07-20T20:17:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "soon"])
 def test_dates_in_transcripts_age_nothing(opened: Callable[..., Recollect], agents: Agents, date: str) -> None:
     """T32."""
@@ -276,8 +323,9 @@ def test_what_was_evicted_does_not_come_back_by_reading_again(opened: Callable[.
     memory.sweep()
     assert files(memory) == {}
     rows = everything(memory)
-    memory.backfill("claude")
+    opened(**SMALL).backfill("claude")  # where there would be room
     assert everything(memory) == rows
+    assert files(memory) == {}
     grow(path, claude_turn(S, 2, output=words("new")))
     opened(**SMALL).sweep()
     assert files(memory).keys() == {hashes(memory, S)[-1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import zstandard
 
 from recollect import Recollect
+from recollect.capture.sources import FLAVORS
 from tests.flow.transcripts_fixture import (
     Agents,
     as_lines,
@@ -23,6 +25,7 @@ from tests.flow.transcripts_fixture import (
     uid,
 )
 
+FIXTURES = Path(__file__).parent.parent / "fixtures"
 S, T = uid("one"), uid("two")
 CLAUDE, CODEX = f"claude:{S}", f"codex:{T}"
 
@@ -360,3 +363,30 @@ def test_an_injected_block_is_known_without_its_frame(memory: Recollect, agents:
     grow(path, [line])
     memory.sweep()
     assert not [text for text in texts(memory, CLAUDE) if "5433" in text]
+
+
+# -- every agent -------------------------------------------------------------------------------------------------------
+
+
+def touch_all(folder: Path, moment: int) -> None:
+    for path in folder.rglob("*"):
+        os.utime(path, (moment, moment))
+
+
+@pytest.mark.parametrize("agent", sorted(path.name for path in FIXTURES.iterdir() if path.name in FLAVORS))
+def test_real_sessions_of_every_agent_are_there_once(memory: Recollect, tmp_path: Path, agent: str) -> None:
+    """P29: swept, touched and swept ten times; what is on disk is covered."""
+    folder = tmp_path / agent
+    shutil.copytree(FIXTURES / agent, folder)
+    touch_all(folder, 0)
+    first = memory.sweep({agent: [folder]})
+    assert first.failed == 0
+    assert first.events_added > 0
+    rows = everything(memory)
+    for number in range(1, 11):
+        touch_all(folder, number)
+        again = memory.sweep({agent: [folder]})
+        assert (again.events_added, again.events_changed, again.analyzed) == (0, 0, 0)
+    assert everything(memory) == rows
+    totals = memory.coverage({agent: [folder]}).totals()
+    assert (totals["percent"], totals["gaps"], totals["unread_files"]) == (100.0, 0, 0)

@@ -53,6 +53,10 @@ def test_with_any_limit_the_whole_is_there_once(text: str, limit: int) -> None:
     assert len(head) + int(left.replace(",", "")) + len(tail) == len(text)
 
 
+def test_few_characters_of_many_bytes_stay_whole() -> None:
+    assert cut("𝄞" * 60, 100) == ("𝄞" * 60, None)
+
+
 def test_a_body_beyond_the_limit_is_cut_between_two_characters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bodies, "MAX_BODY", 10_001)
     _, body = cut("é" * 20_000, 100)

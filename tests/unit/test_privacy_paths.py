@@ -166,6 +166,8 @@ def test_whatever_tool_reads_it(name: str, given_input: Any) -> None:
     ("name", "given_input"),
     [
         ("Grep", {"pattern": "\\.env", "path": "src"}),
+        ("Grep", {"pattern": ".env", "path": "src"}),
+        ("Glob", {"pattern": "**/.env"}),
         ("mcp__chat__send", {"text": "please add .env to the ignore file", "to": "x"}),
         ("Task", {"prompt": "read .env and tell me"}),
         ("WebSearch", {"query": "what is .env"}),

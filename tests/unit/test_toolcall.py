@@ -245,6 +245,7 @@ bash scripts/run_tests.sh
 chmod +x /srv/live-test.sh && /srv/live-test.sh
 cat > a_test.go <<'EOF'\\npackage a\\nfunc (t T) x() {}\\nEOF\\ngo test ./a
 git stash; pytest; git stash pop
+cd /srv/app \\ngo test ./...
 playwright test
 """
 RUNS_NONE = """

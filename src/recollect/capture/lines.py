@@ -22,7 +22,6 @@ from recollect.capture.transcript import Reading
 
 CHUNK = 1 << 20
 MAX_LINE = 32 << 20
-_BOM = b"\xef\xbb\xbf"
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -40,15 +39,21 @@ def _finite(digits: str) -> float | None:
 _DECODER = json.JSONDecoder(parse_int=_whole_number, parse_float=_finite, parse_constant=lambda name: None)
 
 
-def records(reading: Reading, path: Path | None = None) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file of the transcript, with `reading.at` and `.size` telling where each was."""
+def records(reading: Reading, path: Path | None = None, *, noise: tuple[bytes, ...] = ()) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON Lines file of the transcript, with `reading.at` and `.size` telling where each was.
+
+    Lines whose first type is one of `noise` (`"type":"progress"`) are passed over without being parsed.
+    """
     path = path or reading.transcript.files[0]
     reading.file, reading.complete_to = str(path), 0
     with open_transcript(reading.transcript.root, path) as file:
         for at, line, ended in lines(file, reading):
+            if noise and ended and line.startswith(noise, line.find(b'"type":')):
+                reading.complete_to = at + len(line) + 1
+                continue
             reading.at, reading.size = at, len(line)
             try:
-                record = orjson.loads(line if at else line.removeprefix(_BOM))
+                record = orjson.loads(line)
             except ValueError:
                 yield from _salvaged(reading, line, ended)
                 continue

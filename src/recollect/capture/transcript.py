@@ -116,7 +116,7 @@ class Reading:
         self._again[name] += 1
         return (*native, str(self._again[name]))
 
-    def cost(self, native: tuple[str, ...], at: datetime | None, model: str | None, **buckets: Any) -> Cost:
+    def cost(self, native: tuple[str, ...], at: datetime | None, model: object, **buckets: Any) -> Cost:
         """What a request took, by its native identity. Buckets that are not whole numbers above zero count as zero."""
         usd = buckets.pop("usd", None)
         known = isinstance(usd, int | float) and not isinstance(usd, bool) and 0 <= usd < 1e6

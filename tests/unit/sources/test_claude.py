@@ -661,7 +661,7 @@ def test_a_growing_file_loses_nothing_wherever_it_is_cut(tmp_path: Path, opened:
         "<command-name>" + " " * 200_000,
         "<command-name>" * 20_000,
         "<bash-input>" + " \n" * 100_000,
-        "<system-reminder>x</system-reminder>" * 10_000 + "<system-reminder>",
+        "<system-reminder>x</system-reminder>" * 40_000 + "<system-reminder>",
         " " * 300_000 + "<",
     ],
     ids=["spaces", "openings", "lines", "reminders", "indent"],

@@ -29,6 +29,7 @@ flavor = "claude"
 appends = True  # lines once written stay as they are
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_NOISE = (b'"type":"progress"', b'"type":"file-history-snapshot"')  # a tenth of all bytes, and nothing to keep
 _NOT_SESSIONS = frozenset(("history.jsonl", "journal.jsonl"))
 _TYPES = frozenset("user assistant system attachment summary ai-title custom-title queue-operation progress".split())
 # What hosts put before a person's own words in the same record, and what stands alone.
@@ -86,7 +87,7 @@ def recognises(record: Mapping[str, Any]) -> bool:
 
 def read(reading: Reading) -> Iterator[Event | Cost]:
     state = _State(reading)
-    for record in records(reading):
+    for record in records(reading, noise=_NOISE):
         kind = record.get("type")
         handle = _HANDLERS.get(kind) if isinstance(kind, str) else None
         if "cwd" in record or "sessionId" in record:
@@ -95,7 +96,8 @@ def read(reading: Reading) -> Iterator[Event | Cost]:
             yield from handle(state, record)
         elif not isinstance(kind, str) or kind not in _IGNORED:
             reading.counts["unknown_records"] += 1
-    yield from state.costs.values()
+    for identity, told in state.usages.items():
+        yield _cost(reading, identity, *told)
 
 
 class _State:
@@ -104,7 +106,7 @@ class _State:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.calls: dict[str, tuple[str, str]] = {}  # call id -> tool name, action
-        self.costs: dict[tuple[str, str], Cost] = {}
+        self.usages: dict[tuple[str, str], tuple[int, dict[str, Any], object, datetime | None, object]] = {}
         path = reading.transcript.path
         self.subagent = path.name.startswith("agent-")
         self.named = self.subagent or _UUID.search(path.name) is not None
@@ -347,14 +349,25 @@ def _count(
         identity = f"{state.reading.native}:{identity[0]}", identity[1]
     elif not any(identity):
         identity = "line", text_of(record.get("uuid")) or f"{state.reading.native}:{state.reading.at}"
-    known = state.costs.get(identity)
+    known = state.usages.get(identity)
     output = whole(usage.get("output_tokens"))
-    if known is not None and known.output >= output:
-        return
+    if known is None or known[0] < output:
+        state.usages[identity] = output, usage, model, at, record.get("costUSD")
+
+
+def _cost(
+    reading: Reading,
+    identity: tuple[str, str],
+    output: int,
+    usage: dict[str, Any],
+    model: object,
+    at: datetime | None,
+    usd: object,
+) -> Cost:
     split = dict_of(usage.get("cache_creation"))
     hour = whole(split.get("ephemeral_1h_input_tokens"))
     written = max(whole(usage.get("cache_creation_input_tokens")), hour + whole(split.get("ephemeral_5m_input_tokens")))
-    state.costs[identity] = state.reading.cost(
+    return reading.cost(
         identity,
         at,
         model,
@@ -363,7 +376,7 @@ def _count(
         cache_write_5m=written - hour,
         cache_write_1h=hour,
         output=output,
-        usd=record.get("costUSD"),
+        usd=usd,
     )
 
 
