@@ -171,6 +171,7 @@ def test_a_newer_schema_is_left_alone(cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "data"
     assert cli("remember", KEPT, "--data-dir", str(folder)).code == 0
     connection = apsw.Connection(str(folder / "recollect.db"))
+    ours = connection.pragma("user_version")
     connection.pragma("user_version", 99)
     connection.close()
     for words in (["remember", "y"], ["recall", "y"], ["doctor"], ["doctor", "--repair"]):
@@ -178,7 +179,7 @@ def test_a_newer_schema_is_left_alone(cli: Cli, tmp_path: Path) -> None:
         assert ran.code == 1
         assert "schema 99" in ran.err + ran.out
     connection = apsw.Connection(str(folder / "recollect.db"))
-    connection.pragma("user_version", 1)
+    connection.pragma("user_version", ours)
     connection.close()
     assert KEPT in cli("list", "--data-dir", str(folder)).out
 

@@ -23,7 +23,7 @@ from recollect.clock import Clock
 from recollect.errors import BadTranscript, StoreError
 from recollect.ids import stable_key
 from recollect.model import MAX_ID_CHARS, Cost, Event, Scope, Session
-from recollect.project import normalise_remote, resolve
+from recollect.project import Project, normalise_remote, resolve
 from recollect.settings import Settings
 from recollect.store.port import Ingested, Seen, Store
 
@@ -117,11 +117,20 @@ class Ingest:
     def project(self, reading: Reading) -> str | None:
         """The project of a session: an alias for its directory, else its repository, else the directory."""
         if reading.cwd not in self._projects:
-            found = resolve(Path(reading.cwd), self._settings.projects) if reading.cwd else None
+            found = self._resolved(reading.cwd)
             self._projects[reading.cwd] = found.name if found else None
             if found and found.rule == "directory" and reading.repository:
                 self._projects[reading.cwd] = normalise_remote(reading.repository)[:MAX_ID_CHARS]
         return self._projects[reading.cwd]
+
+    def _resolved(self, cwd: str | None) -> Project | None:
+        """The project of a directory as an agent wrote it; one that is no absolute path here has none."""
+        if not cwd or not Path(cwd).is_absolute():
+            return None
+        try:
+            return resolve(Path(cwd), self._settings.projects)
+        except (OSError, ValueError):  # too long, or not a path at all
+            return None
 
     def mark(self, fingerprint: str, state: str) -> str:
         """What is remembered of a transcript; one that was withheld is looked at again when the choice changes."""
