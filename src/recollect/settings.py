@@ -142,7 +142,7 @@ def _typed(name: str, value: Any, source: str) -> Any:
         if name == "projects":
             return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}
         if name == "sources":
-            return {str(agent): tuple(Path(one).expanduser() for one in _list(to)) for agent, to in dict(value).items()}
+            return {str(agent): tuple(_absolute(one) for one in _list(to)) for agent, to in dict(value).items()}
         if name == "prices":
             return {str(model): tuple(float(price) for price in to) for model, to in dict(value).items()}
         if default.type == "tuple[str, ...]":
@@ -158,6 +158,13 @@ def _typed(name: str, value: Any, source: str) -> Any:
         raise ValueError
     except (ValueError, TypeError, AttributeError):
         raise InvalidInput(f"{name} = {str(value)[:60]!r} ({source}) is not a valid {default.type}") from None
+
+
+def _absolute(text: str) -> Path:
+    path = Path(text).expanduser()
+    if not path.is_absolute():
+        raise ValueError
+    return path
 
 
 def _list(value: Any) -> list[str]:

@@ -46,10 +46,11 @@ def test_what_a_session_is_comes_back(store: Store) -> None:
 
 def test_what_is_not_known_now_leaves_what_was(store: Store) -> None:
     store.captures.ingest(ANN, FACTS, [prompt(0, "hello")])
-    store.captures.ingest(ANN, Session(S, "claude", branch="topic"), [happened(1, "hi")])
+    store.captures.ingest(ANN, Session(S, "claude", branch="topic", models=("haiku",)), [happened(1, "hi")])
     kept = store.sessions.get(ANN, S)
     assert kept is not None
-    assert (kept.branch, kept.title, kept.models, kept.project) == ("topic", "Fix the build", ("opus",), "apollo")
+    assert (kept.branch, kept.title, kept.project) == ("topic", "Fix the build", "apollo")
+    assert kept.models == ("haiku", "opus")
 
 
 def test_an_event_is_kept_once_and_says_how_it_came(store: Store) -> None:
@@ -98,6 +99,18 @@ def test_a_forgotten_event_stays_forgotten(store: Store) -> None:
     done = store.captures.ingest(ANN, FACTS, [prompt(0, "hello")])
     assert (done.added, done.forgotten) == (0, 1)
     assert store.sessions.get(ANN, S) is None
+
+
+def test_a_session_is_forgotten_with_its_subagents_and_without_its_forks(store: Store) -> None:
+    store.captures.ingest(ANN, FACTS, [prompt(0, "hello")])
+    for number, (name, parent, relation) in enumerate(
+        [("sub", S, "subagent"), ("subsub", "claude:sub", "subagent"), ("fork", S, "fork")], 1
+    ):
+        about = Session(f"claude:{name}", "claude", parent=parent, relation=relation)
+        store.captures.ingest(ANN, about, [replace(prompt(number, name), session=about.id)])
+    receipt = store.keeping.forget_session(ANN, S, at=T0)
+    assert receipt.counts["sessions"] == 3
+    assert [one.id for one in store.sessions.find(ANN, limit=10)] == ["claude:fork"]
 
 
 def test_of_a_request_written_several_times_the_largest_counts_once(store: Store) -> None:

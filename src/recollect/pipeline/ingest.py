@@ -142,7 +142,10 @@ class Ingest:
             return "ours"
         if not self._choice.allows(reading.flavor, self.project(reading), reading.cwd):
             return "switched off"
-        return "forgotten" if self._store.keeping.forgotten(self._scope, reading.session) else None
+        family = [reading.session]
+        if reading.parent and reading.relation in ("subagent", "compaction", "review"):
+            family.append(reading.parent)  # what a forgotten session delegated is forgotten with it
+        return "forgotten" if any(self._store.keeping.forgotten(self._scope, one) for one in family) else None
 
     def keep(self, session: Session, events: list[Event], costs: list[Cost], seen: Seen) -> Ingested:
         """Store a batch. Where lines once written stay, the first reading of one holds: agents also cut old ones."""

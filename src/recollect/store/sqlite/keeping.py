@@ -49,13 +49,16 @@ class SqliteKeeping:
         return Receipt(counts, self._scrub())
 
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt:
-        """The session, its events, turns and gist, and the memories made from it."""
+        """The session and its subagents: their events, turns, gists, and the memories made from them."""
         with self._db.write() as connection:
             rows = scoping.find(connection, scope)
             row = rows and scoping.one(connection, _Q["session"], {**rows.params(), "id": session})
             if not rows or not row:
                 raise NotFound(f"no session {session}")
-            counts = _forget_session(connection, rows.owner, row, session, iso(at))
+            below = list(connection.execute(_Q["subagents"], {**rows.params(), "id": session}))
+            counts: Counter[str] = Counter()
+            for each, name in [(row, session), *below]:
+                counts.update(_forget_session(connection, rows.owner, each, name, iso(at)))
             connection.execute(_Q["drop_unused_projects"], {"owner": rows.owner})
             audit(connection, rows.owner, at, "forget", "session", counts)
             connection.execute(_Q["scrub_due"])

@@ -3,6 +3,13 @@
 -- name: session
 SELECT row FROM sessions WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
 
+-- name: subagents
+WITH RECURSIVE below (id) AS (
+  SELECT :id UNION SELECT s.id FROM sessions s JOIN below b ON s.parent = b.id
+  WHERE s.owner = :owner AND s.relation IN ('subagent', 'compaction', 'review'))
+SELECT row, id FROM sessions WHERE owner = :owner AND id IN (SELECT id FROM below) AND id <> :id
+  AND (:any_project OR project IS NULL OR project = :scope_project);
+
 -- name: memory
 SELECT row FROM memories WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
 

@@ -26,7 +26,7 @@ UPDATE sessions SET meta = :meta WHERE row = :session;
 UPDATE sessions SET title = ifnull(:title, title), parent = ifnull(:parent, parent),
   relation = CASE WHEN :relation = 'root' THEN relation ELSE :relation END, cwd = ifnull(:cwd, cwd),
   branch = ifnull(:branch, branch), commit_id = ifnull(:commit, commit_id),
-  models = CASE WHEN :models = '[]' THEN models ELSE :models END, agent_version = ifnull(:agent_version, agent_version),
+  models = (SELECT json_group_array(value) FROM (SELECT value FROM json_each(models) UNION SELECT value FROM json_each(:models))), agent_version = ifnull(:agent_version, agent_version),
   interactive = ifnull(:interactive, interactive), meta = json_patch(meta, :meta)
 WHERE row = :session;
 
