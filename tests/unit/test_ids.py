@@ -33,3 +33,20 @@ def test_a_uuid_is_recognised() -> None:
     assert is_uuid(uuid7())
     assert not is_uuid("stats")
     assert not is_uuid("")
+
+
+def test_where_a_part_ends_matters_even_if_it_holds_the_separator() -> None:
+    keys = {
+        stable_key(*parts)
+        for parts in [
+            ("a", "b", "c"),
+            ("a\0b", "c"),
+            ("a", "b\0c"),
+            ("a\0b\0c",),
+            ("ab", "c"),
+            ("", "a", "b"),
+            ("\0a", "b"),
+        ]
+    }
+    assert len(keys) == 7
+    assert all(len(key) == 32 and int(key, 16) >= 0 for key in keys)

@@ -93,8 +93,7 @@ class Reading:
         meta: Mapping[str, Any] = _NOTHING,
         bodies: tuple[Body, ...] = (),
     ) -> Event:
-        """An event of this session. `native` is the record's own identity; the same one given again is told apart by
-        its number, so it must be unique but for records that are the same indeed.
+        """An event of this session. `native` is the record's own identity (see `again` for records that have none).
 
         Without a time of its own an event has that of the one before it, or the file's.
         """

@@ -295,46 +295,48 @@ def _blocks(content: object) -> tuple[str, tuple[Body, ...]]:
     return "\n".join(texts), tuple(bodies)
 
 
-def _assistant(state: _State, record: dict[str, Any]) -> Iterator[Event | Cost]:
+def _assistant(state: _State, record: dict[str, Any]) -> list[Event]:
     message = record.get("message")
     if not isinstance(message, dict):
-        return
+        return []
     at = moment(record.get("timestamp"))
     usage = message.get("usage")
     if type(usage) is dict:
         _count(state, record, message, usage, at)
     content = message.get("content")
     if not state.content:
-        return
+        return []
     if isinstance(content, str):
         content = [{"type": "text", "text": content}]
+    made: list[Event] = []
     for number, block in enumerate(content if isinstance(content, list) else ()):
-        yield from _said_by_agent(state, record, dict_of(block), at, number)
+        if isinstance(block, dict):
+            _said_by_agent(state, record, block, at, number, made)
+    return made
 
 
 def _said_by_agent(
-    state: _State, record: dict[str, Any], block: Mapping[str, Any], at: datetime | None, number: int
-) -> Iterator[Event]:
-    event, kind = state.reading.event, block.get("type")
-    if kind == "text":
-        text = text_of(block.get("text"))
-        if text.strip():
-            what = "error" if record.get("isApiErrorMessage") else "assistant_text"
-            native = _id(state, record, number)
-            yield event(what, "assistant", "assistant", text, at, native, _side(record, state))
-    elif kind == "thinking":
-        text = text_of(block.get("thinking"))
-        if text.strip():
-            native = _id(state, record, number)
-            yield event("thinking", "assistant", "assistant", text, at, native, _side(record, state))
-    elif kind in ("tool_use", "server_tool_use"):
+    state: _State, record: dict[str, Any], block: dict[str, Any], at: datetime | None, number: int, made: list[Event]
+) -> None:
+    kind = block.get("type")
+    if kind in ("tool_use", "server_tool_use"):
         name, call = text_of(block.get("name")) or "unknown", text_of(block.get("id"))
         what, text, meta = describe(name, block.get("input"), call)
         state.calls[call] = name, meta["action"]
         native = _call(state, record, call, number)
-        yield event(what, "assistant", "assistant", text, at, native, meta | _side(record, state))
+        meta |= _side(record, state)
+    elif kind in ("text", "thinking"):
+        text, meta = text_of(block.get(kind)), _side(record, state)
+        if not text.strip():
+            return
+        what = "thinking" if kind == "thinking" else "error" if record.get("isApiErrorMessage") else "assistant_text"
+        native = _id(state, record, number)
     elif isinstance(kind, str) and kind.endswith("_tool_result"):
-        yield from _result(state, record, block, at, number)
+        made += _result(state, record, block, at, number)
+        return
+    else:
+        return
+    made.append(state.reading.event(what, "assistant", "assistant", text, at, native, meta))
 
 
 def _count(

@@ -343,12 +343,16 @@ def _turns(reading: Reading, thread: str) -> frozenset[str]:
     return frozenset()
 
 
+_NO_CONTEXT = tuple(b'"type":"%s"' % name for name in (b"response_item", b"event_msg", b"session_meta", b"compacted"))
+
+
 @lru_cache(maxsize=16)
 def _turns_in(root: Path, path: Path, changed: int, size: int) -> frozenset[str]:
     """Cached for as long as the file is the same: a session that starts many others is asked for each of them."""
     scan = Reading(Transcript(flavor, root, path, "", (path,)), datetime.now(UTC))
     try:
-        payloads = [dict_of(record.get("payload")) for record in records(scan) if record.get("type") == "turn_context"]
+        found = [record for record in records(scan, noise=_NO_CONTEXT) if record.get("type") == "turn_context"]
+        payloads = [dict_of(record.get("payload")) for record in found]
     except BadTranscript:
         return frozenset()
     return frozenset(turn for turn in (text_of(payload.get("turn_id")) for payload in payloads) if turn)
