@@ -190,7 +190,7 @@ class Recollect:
 
         `sources` narrows it to agents, and to directories where given: {"claude": ["~/work/logs"], "codex": []}.
         """
-        from recollect.pipeline.embedding import alone
+        from recollect.lock import alone
         from recollect.pipeline.roots import discover
         from recollect.pipeline.sweep import Report, sweep
 
@@ -544,7 +544,8 @@ class Recollect:
 
     def _background(self, stopping: Callable[[], bool]) -> None:
         """One round of the worker: gists that are due, then vectors, if no other process is at it."""
-        from recollect.pipeline.embedding import alone, embed_waiting
+        from recollect.lock import alone
+        from recollect.pipeline.embedding import embed_waiting
         from recollect.pipeline.gists import summarize_due
 
         summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from recollect.errors import RecollectError, StoreUnavailable
 from recollect.hook import MAC_BYTES, MAGIC, MISSED, PREFIX, SPOOL, SUFFIX, count, mac, open_private, read_key
+from recollect.lock import alone
 
 MAX_RECORD = 5 * 2**20
 GRACE_SECONDS = 10
@@ -107,20 +108,10 @@ class Spool:
     @contextmanager
     def alone(self) -> Iterator[bool]:
         """True when no other process reads this spool; let go when the process ends, however it ends."""
-        import fcntl
-
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with self._opened() as (data,):
-            handle = os.open(LOCK, flags, 0o600, dir_fd=data)
-        try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-        finally:
-            os.close(handle)
+        with self._opened():
+            pass  # a directory that is not ours alone is refused first
+        with alone(self.data_dir / LOCK) as mine:
+            yield mine
 
     def _key(self) -> bytes:
         with self._opened() as (data,):

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 from recollect.models.port import Embedder, check_vectors
 from recollect.store.port import Store
 
 BATCH = 256
 Progress = Callable[[int], None]
-
-
-@contextmanager
-def alone(lock: Path) -> Iterator[bool]:
-    """True when no other process holds this lock; it is let go when the process ends, however it ends."""
-    try:
-        import fcntl
-    except ImportError:
-        yield True
-        return
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
 
 
 def embed_waiting(
