@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from recollect.text import one_line, present
 
@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 Span = str | tuple[str, str]  # text, or text and its style on a terminal
+
+
+class Advance(Protocol):
+    """Moves a bar on."""
+
+    def __call__(self, step: int, total: int | None = None, /) -> None: ...
 
 
 class Output:
@@ -127,10 +133,10 @@ class Output:
         return not self.json and sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
     @contextmanager
-    def progress(self, label: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """A bar on stderr while something takes long; yields the function that advances it."""
+    def progress(self, label: str, total: int | None) -> Iterator[Advance]:
+        """A bar on stderr while something takes long; yields the function that advances it and may tell the total."""
         if not sys.stderr.isatty() or total == 0:
-            yield lambda step: None
+            yield lambda step, total=None: None
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -138,7 +144,7 @@ class Output:
         columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(label, total=total)
-            yield lambda step: bar.advance(task, step)
+            yield lambda step, total=None: bar.update(task, advance=step, **({} if total is None else {"total": total}))
 
     def settle(self) -> None:
         """Push out what is left; where that cannot be, let it go, so that the exit code stays ours."""

@@ -33,7 +33,7 @@ def run(args: Namespace, console: Output) -> int:
 
         def progress(done: int, total: int, name: str) -> None:
             nonlocal shown
-            advance(done - shown)
+            advance(done - shown, total)
             shown = done
 
         report = memory.backfill(

@@ -78,7 +78,7 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
 
         def progress(done: int, total: int, name: str) -> None:
             nonlocal shown
-            advance(done - shown)
+            advance(done - shown, total)
             shown = done
 
         report = memory.sweep(sources, dry_run=args.dry_run, progress=progress)
