@@ -38,6 +38,7 @@ EVENT_KINDS = (
 )
 ACTIONS = ("shell", "edit", "read", "search", "fetch", "task", "plan", "ask", "mcp", "other")
 RELATIONS = ("root", "subagent", "fork", "resume", "review", "compaction")
+DELEGATED = ("subagent", "compaction", "review")  # relations of sessions that worked for their parent
 OUTCOMES = ("success", "fail", "abandoned", "unknown")
 WAYS = ("record", "hook", "sweep", "backfill", "import")
 

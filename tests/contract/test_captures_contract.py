@@ -247,3 +247,43 @@ def test_blocks_that_were_injected_are_known_again(store: Store) -> None:
     assert store.captures.was_injected(ANN, "ab" * 32)
     assert not store.captures.was_injected(ANN, "cd" * 32)
     assert not store.captures.was_injected(BOB, "ab" * 32)
+
+
+def test_a_session_forgotten_while_it_is_read_stays_forgotten(store: Store) -> None:
+    """Asked in the transaction that adds: what the reader checked before does not count."""
+    store.captures.ingest(ANN, FACTS, [prompt(0, "hello")])
+    store.keeping.forget_session(ANN, S, at=T0)
+    done = store.captures.ingest(ANN, FACTS, [prompt(1, "my secret plan")], transcript=seen(prompt(1, "").key))
+    assert (done.added, done.forgotten) == (0, 1)
+    assert store.sessions.get(ANN, S) is None
+    (found,) = store.captures.coverage(ANN)
+    assert (found.seen.state, found.missing) == ("withheld", ())
+    child = Session("claude:1/agent-x", "claude", parent=S, relation="subagent")
+    assert store.captures.ingest(ANN, child, [replace(prompt(2, "plan"), session=child.id)]).added == 0
+
+
+def test_a_digest_is_due_again_when_a_cost_or_a_changed_text_comes_later(store: Store) -> None:
+    events = [prompt(0, "fix it"), happened(1, "do")]
+    store.captures.ingest(ANN, FACTS, events)
+
+    def made() -> None:
+        store.digests.put(ANN, digest_of(FACTS, events, store.captures.costs(ANN, S)), covers=1, at=T0)
+        assert store.digests.due(ANN, version=DIGEST_VERSION) == []
+
+    made()
+    cost = Cost(stable_key("c"), S, T0, "opus", input=10, output=7)
+    store.captures.ingest(ANN, FACTS, [], [cost])
+    assert store.digests.due(ANN, version=DIGEST_VERSION) == [S]
+    made()
+    store.captures.ingest(ANN, FACTS, events, [cost])  # nothing new
+    assert store.digests.due(ANN, version=DIGEST_VERSION) == []
+    store.captures.ingest(ANN, FACTS, [happened(1, "done at last")])
+    assert store.digests.due(ANN, version=DIGEST_VERSION) == [S]
+
+
+def test_the_body_of_an_imported_event_comes_when_its_file_is_read(store: Store) -> None:
+    whole = big(1, "walrus")
+    store.sessions.append(ANN, [prompt(0, "hello"), replace(whole, bodies=())])
+    store.captures.ingest(ANN, FACTS, [whole])
+    assert store.bodies.get(ANN, whole.bodies[0].hash) == b"walrus" * 1_000
+    assert [body.hash for body in store.sessions.history(ANN, S)[1].bodies] == [whole.bodies[0].hash]

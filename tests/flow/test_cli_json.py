@@ -15,7 +15,7 @@ SWEPT = set(
 )
 COVERED = set(
     "sessions turns_on_disk turns_stored turns_withheld percent ways withheld gaps unread_files failed_files hooks "
-    "unread failed by_session".split()
+    "lines_not_understood unread failed by_session".split()
 )
 RUNS = {
     "demo": (["demo"], set("sweep coverage sessions digest second_sweep mode answers gist context seconds".split())),

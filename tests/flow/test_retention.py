@@ -341,7 +341,7 @@ def test_what_a_dead_process_left_behind_is_taken_away(
     def dies(*given: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(SqliteBodies, "_remove", dies)
+    monkeypatch.setattr(SqliteBodies, "remove", dies)
     with pytest.raises(KeyboardInterrupt):
         memory.sweep()
     assert len(files(memory)) == 1

@@ -36,6 +36,7 @@ def report_lines(report: Report, console: Output, *, dry_run: bool = False) -> N
     console.line(
         f"discovered {report.discovered:,} / {would}ingested {report.ingested:,} / "
         f"skipped_unchanged {report.skipped_unchanged:,} / analyzed {report.analyzed:,} / failed {report.failed:,}"
+        + (f" / empty {report.empty:,}" if report.empty else "")
     )
     if report.by_agent:
         console.line("  " + ", ".join(f"{agent} {count:,}" for agent, count in sorted(report.by_agent.items())))

@@ -90,6 +90,7 @@ class Coverage:
             "ways": dict(Counter(stored.values())),
             "withheld": dict(withheld),
             "gaps": sum(len(each.gaps) for each in self.sessions),
+            "lines_not_understood": sum(each.notes["bad_lines"] for each in self.sessions),
             "unread_files": len(self.unread),
             "failed_files": len(self.failed),
         }
@@ -108,7 +109,7 @@ def coverage(store: Store, scope: Scope, transcripts: Iterable[Transcript]) -> C
         if each is None or _changed(transcript, each):
             found.unread.append(transcript.name)
     for each in known:
-        if each.seen.state == "failed":
+        if each.seen.state == "failed" and Path(each.seen.name.partition("#")[0]).exists():
             found.failed.append({"transcript": each.seen.name, "error": each.seen.error or ""})
     return found
 
@@ -148,6 +149,8 @@ def _together(session: str, group: list[Covered]) -> SessionCoverage:
             result.gaps.append(f"could not be read: {each.seen.error}")
         if each.seen.state == "reading":
             result.gaps.append("reading it was interrupted; the next sweep carries on")
+    if result.notes["oversized_lines"]:
+        result.gaps.append(f"{result.notes['oversized_lines']} lines are too long to be read")
     if missing:
         result.gaps.append(f"{len(missing)} of {len(turns)} turns are not stored: {', '.join(sorted(missing)[:5])}")
     return result

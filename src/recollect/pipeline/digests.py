@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from recollect.clock import Clock
 from recollect.distill.digest import DIGEST_VERSION, digest_of
-from recollect.errors import StoreError
+from recollect.errors import NotFound, StoreError
 from recollect.model import Event, Scope
 from recollect.store.port import Store
 
@@ -26,6 +26,8 @@ def make_digests(store: Store, scope: Scope, sessions: Iterable[str], clock: Clo
             made += make_digest(store, scope, session, clock)
         except StoreError:
             raise
+        except NotFound:
+            continue  # forgotten meanwhile
         except Exception as error:
             failed[session] = f"its digest cannot be made: {type(error).__name__}: {error}"[:500]
     return made, failed

@@ -13,14 +13,15 @@ from pathlib import Path
 
 from recollect.capture.notice import Notice, notice_of
 from recollect.capture.privacy import is_observer
-from recollect.capture.sources import FLAVORS, source
+from recollect.capture.sources import FLAVORS
 from recollect.capture.spool import BadRecord, Spool
 from recollect.capture.transcript import Reading, Transcript
 from recollect.clock import Clock
+from recollect.distill.digest import DIGEST_VERSION
 from recollect.model import Event, Scope
 from recollect.pipeline.digests import make_digests
 from recollect.pipeline.ingest import Ingest
-from recollect.pipeline.roots import roots_of
+from recollect.pipeline.roots import roots_of, under
 from recollect.pipeline.sweep import Report, privacy_for
 from recollect.project import resolve
 from recollect.settings import Settings
@@ -104,7 +105,9 @@ class _Draining:
                 continue
             self._done.records += 1
             finished.append(path)
-        self._done.report.digests(*make_digests(self._store, self._scope.within(None), self._sessions, self._clock))
+        scope = self._scope.within(None)
+        due = [one for one in self._store.digests.due(scope, version=DIGEST_VERSION) if one in self._sessions]
+        self._done.report.digests(*make_digests(self._store, scope, due, self._clock))
         for path in finished:
             self._spool.finish(path)
         return self._done
@@ -176,7 +179,7 @@ def _everywhere(flavor: str, settings: Settings) -> Iterator[tuple[Transcript, s
         return
     for root in roots_of(flavor, settings):
         real = root.resolve()
-        for transcript in source(flavor).discover(root):
+        for transcript in under(flavor, root):
             places = {transcript.path, *transcript.files}
             places |= {real / place.relative_to(root) for place in places if place.is_relative_to(root)}
             yield transcript, places

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 from recollect.clock import Clock
@@ -37,4 +38,8 @@ def summarize(store: Store, scope: Scope, session: str, summarizer: Summarizer, 
 def summarize_due(store: Store, scope: Scope, summarizer: Summarizer, clock: Clock, after: int) -> int:
     """Make the gists of every session that has grown by `after` events, or that has grown and gone quiet."""
     due = store.gists.due(scope, after=after, quiet_since=clock() - IDLE)
-    return sum(summarize(store, scope, session, summarizer, clock) is not None for session in due)
+    made = 0
+    for session in due:
+        with suppress(NotFound):  # forgotten meanwhile
+            made += summarize(store, scope, session, summarizer, clock) is not None
+    return made

@@ -22,12 +22,13 @@ from recollect.capture.transcript import Reading, Source, Transcript
 from recollect.clock import Clock
 from recollect.errors import BadTranscript, StoreError
 from recollect.ids import stable_key
-from recollect.model import MAX_ID_CHARS, Cost, Event, Scope, Session
+from recollect.model import DELEGATED, MAX_ID_CHARS, Cost, Event, Scope, Session
 from recollect.project import Project, normalise_remote, resolve
 from recollect.settings import Settings
 from recollect.store.port import Ingested, Seen, Store
 
 BATCH_EVENTS, BATCH_CHARS = 5_000, 12_000_000
+LIVE_REQUESTS = 200  # of a growing log, the requests whose usage may still grow
 WITHHELD = "withheld:"  # before the reason, among the counts of a transcript
 _SNIFFED = 20  # records looked at to see whose file it is
 
@@ -70,7 +71,7 @@ class Ingest:
         self._dry_run = dry_run
         self._again = again  # read files that did not change, too
         self._choice = Choice(settings.capture_off, settings.capture_only)
-        self._projects: dict[str | None, str | None] = {}
+        self._projects: dict[tuple[str | None, str | None], str | None] = {}
 
     def take(self, transcript: Transcript) -> Result:
         """One transcript. What is wrong with it is in the result; only a store that fails raises."""
@@ -106,7 +107,10 @@ class Ingest:
 
     def _failed(self, transcript: Transcript, error: str) -> Result:
         known = self._store.captures.seen(self._scope, transcript.name)
-        if not self._dry_run:
+        gone = bool(transcript.files) and not any(path.exists() for path in transcript.files)
+        if gone and known is None:
+            return Result("empty")  # it vanished before anything of it was read
+        if not self._dry_run and not gone:
             now = self._clock()
             failed = Seen(transcript.name, transcript.flavor, None, "failed", now, self._way, error[:500])
             if known is not None:  # what was read before stays written down
@@ -116,12 +120,13 @@ class Ingest:
 
     def project(self, reading: Reading) -> str | None:
         """The project of a session: an alias for its directory, else its repository, else the directory."""
-        if reading.cwd not in self._projects:
+        place = reading.cwd, reading.repository
+        if place not in self._projects:
             found = self._resolved(reading.cwd)
-            self._projects[reading.cwd] = found.name if found else None
-            if found and found.rule == "directory" and reading.repository:
-                self._projects[reading.cwd] = normalise_remote(reading.repository)[:MAX_ID_CHARS]
-        return self._projects[reading.cwd]
+            self._projects[place] = found.name if found else None
+            if reading.repository and (found is None or found.rule == "directory"):
+                self._projects[place] = normalise_remote(reading.repository)[:MAX_ID_CHARS]
+        return self._projects[place]
 
     def _resolved(self, cwd: str | None) -> Project | None:
         """The project of a directory as an agent wrote it; one that is no absolute path here has none."""
@@ -143,7 +148,7 @@ class Ingest:
         if not self._choice.allows(reading.flavor, self.project(reading), reading.cwd):
             return "switched off"
         family = [reading.session]
-        if reading.parent and reading.relation in ("subagent", "compaction", "review"):
+        if reading.parent and reading.relation in DELEGATED:
             family.append(reading.parent)  # what a forgotten session delegated is forgotten with it
         return "forgotten" if any(self._store.keeping.forgotten(self._scope, one) for one in family) else None
 
@@ -185,7 +190,7 @@ class _Batch:
 
     def put(self, item: Event | Cost) -> None:
         if type(item) is Cost:
-            self._costs.append(self._ingest.price(item))
+            self._costs.append(item)
             return
         assert isinstance(item, Event)
         if item.role == "user":
@@ -198,7 +203,9 @@ class _Batch:
             return
         self._events.append(item)
         self._chars += len(item.text) + sum(body.size for body in item.bodies)
-        if len(self._events) >= BATCH_EVENTS or self._chars >= BATCH_CHARS:
+        full = len(self._events) >= BATCH_EVENTS or self._chars >= BATCH_CHARS
+        # Whether a session may be kept hangs on where it ran, so a batch waits a while for that to be told.
+        if full and (self._reading.cwd or self._chars >= 4 * BATCH_CHARS):
             self._flush("reading", "")
 
     def close(self, mark: str) -> Result:
@@ -213,7 +220,7 @@ class _Batch:
             self._flush("read", mark)
         else:
             self._ingest.note(self._seen(result.state, mark))
-        result.counts = self._counts()
+        result.counts = self._counts() - Counter(self._before)  # what was counted before is no news
         return result
 
     def _counts(self) -> Counter[str]:
@@ -229,7 +236,10 @@ class _Batch:
         facts = replace(facts, title=self._privacy.line(facts.title), project=self._ingest.project(self._reading))
         # An event can come before the record that says whose session it is.
         clean = [e if e.session == facts.id else replace(e, session=facts.id) for e in clean]
-        done = self._ingest.keep(facts, clean, self._costs, self._seen(state, mark))
+        # Where lines stay, so do the costs of all but the last requests.
+        costs = self._costs[-LIVE_REQUESTS:] if self._skip_to else self._costs
+        costs = [self._ingest.price(cost) for cost in costs]
+        done = self._ingest.keep(facts, clean, costs, self._seen(state, mark))
         self._result.added += done.added
         self._result.changed += done.changed
         self._result.known += done.known

@@ -27,12 +27,12 @@ def discover(settings: Settings, given: Mapping[str, Sequence[Path]] | None = No
     for flavor in FLAVORS if given is None else given:
         places = roots_of(flavor, settings) if given is None or not given[flavor] else list(given[flavor])
         for root in places:
-            found += [(_time(transcript), transcript) for transcript in _under(flavor, root)]
+            found += [(_time(transcript), transcript) for transcript in under(flavor, root)]
     found.sort(key=lambda pair: (pair[0], pair[1].name))
     return (transcript for _, transcript in found)
 
 
-def _under(flavor: str, root: Path) -> Iterator[Transcript]:
+def under(flavor: str, root: Path) -> Iterator[Transcript]:
     """The transcripts under one root; where looking itself fails, one that will fail by name when it is read."""
     try:
         yield from source(flavor).discover(root)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("agent", metavar="AGENT", help="claude, codex, grok, … (`recollect sweep --help`)")
+    parser.add_argument("agent", metavar="AGENT", help="whose sessions: claude, codex, grok, gemini, …")
     parser.add_argument("--session", metavar="ID", help="only this session and its subagents")
     parser.add_argument("-n", "--limit", type=whole, metavar="N", help="only the newest N sessions")
     parser.add_argument("--dry-run", action="store_true", help="read and count, write nothing")

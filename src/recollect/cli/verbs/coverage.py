@@ -36,6 +36,8 @@ def run(args: Namespace, console: Output) -> int:
         console.table(headers, [_row(each) for each in shown])
     for name in found.unread[:20]:
         console.note(f"not read yet: {name}")
+    if len(found.unread) > 20:
+        console.note(f"… and {len(found.unread) - 20:,} more; --json lists them.")
     for problem in found.failed[:20]:
         console.note(f"failed: {problem['transcript']}: {problem['error']}")
     if found.unread:
@@ -46,7 +48,12 @@ def run(args: Namespace, console: Output) -> int:
 def _summary(found: Coverage, console: Output) -> None:
     totals = found.totals()
     due = totals["turns_on_disk"] - totals["turns_withheld"]
-    console.line((f"{totals['percent']:g} %", "bold"), f" of {due:,} turns in {totals['sessions']:,} sessions")
+    unread = f" ({totals['unread_files']:,} files are not read yet)" if totals["unread_files"] else ""
+    if totals["sessions"]:
+        percent = (f"{totals['percent']:g} %", "bold")
+        console.line(percent, f" of {due:,} turns in {totals['sessions']:,} sessions{unread}")
+    else:
+        console.line(f"No session was read yet{unread}.")
     if totals["ways"]:
         console.line("  came by " + ", ".join(f"{way} {count:,}" for way, count in sorted(totals["ways"].items())))
     if totals["turns_withheld"] or totals["withheld"]:
@@ -55,6 +62,8 @@ def _summary(found: Coverage, console: Output) -> None:
     console.line(
         f"  gaps {totals['gaps']:,}, files not read yet {totals['unread_files']:,}, failed {totals['failed_files']:,}"
     )
+    if totals["lines_not_understood"]:
+        console.line(f"  lines that are broken and were left out {totals['lines_not_understood']:,}")
     if found.missed_hooks or found.refused_records:
         console.line(f"  hooks that could not write {found.missed_hooks:,}, records refused {found.refused_records:,}")
 

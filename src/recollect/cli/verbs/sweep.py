@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from recollect.cli.captured import dry_place, report_lines
 from recollect.cli.opening import find_place, open_place
 from recollect.cli.values import whole
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, StoreFull
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -40,6 +40,10 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Output) -> int:
     if args.dry_run and (args.watch or args.spool):
         raise InvalidInput("--dry-run goes with neither --watch nor --spool")
+    if args.every is not None and (not args.watch or args.every < 1):
+        raise InvalidInput("--every goes with --watch and is at least 1 minute")
+    if args.spool and args.source:
+        raise InvalidInput("--spool reads what hooks told of, wherever it is: it takes no --source")
     sources = parse_sources(args.source)
     place = find_place(args, everywhere=True)
     with dry_place(place, args.dry_run) as chosen, open_place(chosen) as memory:
@@ -72,6 +76,11 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
             console.document(drained)
         else:
             console.line(f"{drained.records:,} records of hooks, {drained.report.events_added:,} events added.")
+            for what in ("waiting", "refused"):
+                if getattr(drained, what):
+                    console.note(f"{getattr(drained, what):,} records {what}")
+            for session in drained.missing:
+                console.note(f"the transcript of {session} was not where its hook said")
         return 0
     shown = 0
     with console.progress("sweeping", None) as advance:
@@ -81,7 +90,11 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
             advance(done - shown, total)
             shown = done
 
-        report = memory.sweep(sources, dry_run=args.dry_run, progress=progress)
+        try:
+            report = memory.sweep(sources, dry_run=args.dry_run, progress=progress)
+        except StoreFull:
+            hint = "Free space and sweep again: it carries on where it was."
+            raise StoreFull(f"the disk is full after {shown:,} files; what was read is kept", hint=hint) from None
     if console.json:
         console.document({**report.as_dict(), "dry_run": args.dry_run})
     else:

@@ -17,6 +17,7 @@ import apsw
 
 from recollect.clock import iso
 from recollect.errors import ScopeError
+from recollect.ids import stable_key
 from recollect.model import Event, Session
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
@@ -68,6 +69,11 @@ class Appending:
             return "forgotten"
         self._insert(event, key)
         return "added"
+
+    def link(self, event: Event) -> None:
+        """The bodies of an event that is there, as its own."""
+        key = {"owner": self.rows.owner, "key": bytes.fromhex(event.key)}
+        self._link_bodies(int(scoping.row(self.connection, _Q["known_event"], key)[0]), event)
 
     def finish(self) -> None:
         """Make what was added searchable."""
@@ -170,6 +176,11 @@ def ensure_session(connection: apsw.Connection, rows: scoping.Rows, session: str
     if not rows.any_project and project not in (None, rows.project):
         raise ScopeError(f"session {session} belongs to another project")
     return row, project
+
+
+def session_key(session: str) -> bytes:
+    """What stays of a forgotten session: a hash of its id."""
+    return bytes.fromhex(stable_key("session", session))
 
 
 def set_facts(connection: apsw.Connection, row: int, facts: Session) -> None:

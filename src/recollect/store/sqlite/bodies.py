@@ -48,6 +48,11 @@ class SqliteBodies:
         params = {"owner": owner, "hash": bytes.fromhex(body.hash), "media": body.media, "bytes": body.size}
         connection.execute(_Q["add_body"], {**params, "stored": stored, "born": _clock(connection)[0]})
 
+    def knows(self, connection: apsw.Connection, owner: int, body: Body) -> bool:
+        """Whether there is a row of this body, its bytes evicted or not."""
+        params = {"owner": owner, "hash": bytes.fromhex(body.hash)}
+        return connection.execute(_Q["has_body"], params).fetchone() is not None
+
     def mend(self, connection: apsw.Connection, owner: int, body: Body) -> None:
         """Within a write that saw a known event again: write the bytes that should be there and are not."""
         path = self._path(owner, body.hash)
@@ -106,7 +111,7 @@ class SqliteBodies:
                     id_ for (id_,) in connection.execute(_Q["not_digested"], {**rows.params(), "hash": body_hash})
                 )
                 connection.execute(_Q["evict"], {"owner": rows.owner, "hash": body_hash, "at": iso(at)})
-        self._remove(rows.owner, [self._path(rows.owner, body_hash.hex()) for body_hash in found])
+        self.remove(rows.owner, [self._path(rows.owner, body_hash.hex()) for body_hash in found])
         return Evicted(sum(found.values()), tuple(lost))
 
     def tidy(self, scope: Scope) -> int:
@@ -121,7 +126,7 @@ class SqliteBodies:
         if orphans:
             with self._db.write() as connection:
                 files += self.sweep_unreferenced(connection, rows.owner)
-        return self._remove(rows.owner, files) if files else 0
+        return self.remove(rows.owner, files) if files else 0
 
     def damaged(self) -> list[str]:
         """The hashes of the bodies that are not what they were, or not there, of every owner."""
@@ -135,7 +140,7 @@ class SqliteBodies:
         except StoreCorrupt:
             return False
 
-    def _remove(self, owner: int, paths: list[Path]) -> int:
+    def remove(self, owner: int, paths: list[Path]) -> int:
         """Delete the files of bodies that no row names, now that nobody can be adding one; returns how many."""
         gone = 0
         with self._db.write() as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import ScopeError
-from recollect.model import Cost, Event, Scope, Session
+from recollect.model import DELEGATED, Cost, Event, Scope, Session
 from recollect.store.port import Covered, Ingested, Seen
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import scoping
-from recollect.store.sqlite.appending import Appending, Fate, as_json, set_facts
+from recollect.store.sqlite.appending import Appending, Fate, as_json, session_key, set_facts
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import Database
 
@@ -50,6 +51,10 @@ class SqliteCaptures:
         """
         with self._db.write() as connection:
             rows = scoping.ensure(connection, scope)
+            if _is_forgotten(connection, rows.owner, about):
+                if transcript is not None:
+                    _note(connection, rows.owner, replace(transcript, state="withheld", withheld=transcript.turns))
+                return Ingested(forgotten=len(events))
             file = _transcript_row(connection, rows.owner, transcript)
             appending = Appending(connection, rows, changes=changes, transcript=file)
             fates = Counter(self._add(appending, event) for event in events)
@@ -58,8 +63,9 @@ class SqliteCaptures:
             if row is not None:
                 _set_project(connection, rows.owner, row, about.project)
                 set_facts(connection, row, about)
-                for cost in costs:
-                    _add_cost(connection, rows.owner, row, cost)
+                paid = sum(_add_cost(connection, rows.owner, row, cost) for cost in costs)
+                if paid or fates["changed"]:  # its digest knows the last event, and is out of date all the same
+                    connection.execute(_Q["digest_again"], {"session": row})
             if transcript is not None and transcript.state != "reading":
                 _note(connection, rows.owner, transcript)
         return Ingested(fates["added"], fates["changed"], fates["known"], fates["forgotten"])
@@ -70,6 +76,9 @@ class SqliteCaptures:
         for body in event.bodies:
             if fate in ("added", "changed"):
                 self._bodies.keep(appending.connection, appending.rows.owner, body)
+            elif fate == "known" and not self._bodies.knows(appending.connection, appending.rows.owner, body):
+                self._bodies.keep(appending.connection, appending.rows.owner, body)  # the event came by an import
+                appending.link(event)
             elif fate == "known":
                 self._bodies.mend(appending.connection, appending.rows.owner, body)
         return fate
@@ -128,6 +137,15 @@ def _owner_wide(scope: Scope) -> None:
         raise ScopeError("agents' files are an owner's, not a project's")
 
 
+def _is_forgotten(connection: apsw.Connection, owner: int, session: Session) -> bool:
+    """Whether the session, or the one it worked for, was forgotten: asked in the transaction that would add to it."""
+    family = [session.id]
+    if session.parent and session.relation in DELEGATED:
+        family.append(session.parent)
+    keys = [{"owner": owner, "key": session_key(name)} for name in family]
+    return any(connection.execute(_Q["is_buried"], key).fetchone() for key in keys)
+
+
 def _transcript_row(connection: apsw.Connection, owner: int, seen: Seen | None) -> int | None:
     if seen is None:
         return None
@@ -149,10 +167,12 @@ def _set_project(connection: apsw.Connection, owner: int, row: int, name: str | 
         connection.execute(_S["set_turn_projects"], {"session": row, "project": project})
 
 
-def _add_cost(connection: apsw.Connection, owner: int, row: int, cost: Cost) -> None:
+def _add_cost(connection: apsw.Connection, owner: int, row: int, cost: Cost) -> int:
+    """Keep a cost; returns 1 if it is new or larger than the one there was."""
     params = {name: getattr(cost, name) for name in _COST_FIELDS}
     params |= {"owner": owner, "key": bytes.fromhex(cost.key), "session": row, "at": iso(cost.at)}
     connection.execute(_Q["add_cost"], params)
+    return connection.changes()
 
 
 _COST_FIELDS = (

@@ -16,11 +16,11 @@ import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
-from recollect.ids import stable_key
 from recollect.model import Scope
 from recollect.store.port import Ages, Health, Receipt, Upkeep
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
+from recollect.store.sqlite.appending import session_key
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
 from recollect.store.sqlite.memories import audit, tombstone_key
@@ -63,8 +63,7 @@ class SqliteKeeping:
             audit(connection, rows.owner, at, "forget", "session", counts)
             connection.execute(_Q["scrub_due"])
             files = self._bodies.sweep_unreferenced(connection, rows.owner)
-        for file in files:
-            file.unlink(missing_ok=True)
+        self._bodies.remove(rows.owner, files)
         return Receipt(counts, self._scrub())
 
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt:
@@ -85,8 +84,7 @@ class SqliteKeeping:
             audit(connection, rows.owner, at, "forget", "everything", counts)
             connection.execute(_Q["scrub_due"])
             files = self._bodies.sweep_unreferenced(connection, rows.owner)
-        for file in files:
-            file.unlink(missing_ok=True)
+        self._bodies.remove(rows.owner, files)
         return Receipt(counts, self._scrub())
 
     def forgotten(self, scope: Scope, session: str) -> datetime | None:
@@ -95,7 +93,7 @@ class SqliteKeeping:
             rows = scoping.find(connection, scope)
             if rows is None:
                 return None
-            params = {"owner": rows.owner, "key": _session_key(session)}
+            params = {"owner": rows.owner, "key": session_key(session)}
             found = connection.execute(_Q["buried"], params).fetchone()
             return None if found is None else from_iso(found[0])
 
@@ -171,11 +169,6 @@ class SqliteKeeping:
         return checks
 
 
-def _session_key(session: str) -> bytes:
-    """What stays of a forgotten session: a hash of its id."""
-    return bytes.fromhex(stable_key("session", session))
-
-
 def _name(id_: str | bytes) -> str:
     return id_.hex() if isinstance(id_, bytes) else id_
 
@@ -202,7 +195,7 @@ def _forget_session(connection: apsw.Connection, owner: int, row: int, session: 
     for memory, memory_id in memories:
         _forget_memory(connection, owner, memory, memory_id, at)
     connection.execute(_Q["bury_events"], {"session": row, "at": at})
-    connection.execute(_Q["bury"], {"owner": owner, "key": _session_key(session), "at": at})
+    connection.execute(_Q["bury"], {"owner": owner, "key": session_key(session), "at": at})
     connection.execute(_Q["drop_transcripts_of"], {"owner": owner, "id": session})
     for step in ("drop_costs", "drop_digest", "drop_events", "drop_turns", "drop_gist", "drop_session"):
         connection.execute(_Q[step], {"session": row})

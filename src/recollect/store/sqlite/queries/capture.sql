@@ -69,6 +69,12 @@ SELECT 1 FROM bodies b WHERE b.owner = :owner AND b.hash = :hash AND b.evicted_a
   SELECT 1 FROM event_bodies eb JOIN events e ON e.row = eb.event JOIN sessions s ON s.row = e.session
   WHERE eb.owner = b.owner AND eb.hash = b.hash AND (:any_project OR s.project IS NULL OR s.project = :scope_project));
 
+-- name: has_body
+SELECT 1 FROM bodies WHERE owner = :owner AND hash = :hash;
+
+-- name: digest_again
+UPDATE digests SET version = 0 WHERE session = :session;
+
 -- name: add_body
 INSERT INTO bodies (owner, hash, media, bytes, stored, born) VALUES (:owner, :hash, :media, :bytes, :stored, :born)
 ON CONFLICT (owner, hash) DO UPDATE SET stored = excluded.stored, born = excluded.born, evicted_at = NULL WHERE evicted_at IS NOT NULL;
