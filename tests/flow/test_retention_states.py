@@ -135,14 +135,14 @@ class Retaining(RuleBasedStateMachine):
     @rule(soft=st.floats(0, 1))
     def process_dies_while_evicting(self, soft: float) -> None:
         """The rows say `evicted`, the files are still there."""
-        removing = SqliteBodies._remove
-        SqliteBodies._remove = lambda *given: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore[assignment,method-assign]
+        removing = SqliteBodies.remove
+        SqliteBodies.remove = lambda *given: (_ for _ in ()).throw(KeyboardInterrupt)  # type: ignore[assignment,method-assign]
         try:
             self.evict(int(sum(self._files().values()) * soft), HUGE, 3650, HUGE)
         except KeyboardInterrupt:
             self.untidy = True
         finally:
-            SqliteBodies._remove = removing  # type: ignore[method-assign]
+            SqliteBodies.remove = removing  # type: ignore[method-assign]
         self.evicted |= self.born.keys() - self._live()
         self.process_dies()
 
