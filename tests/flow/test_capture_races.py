@@ -114,3 +114,11 @@ def test_what_makes_no_sense_is_said(cli: Cli, words: list[str]) -> None:
     ran = cli("sweep", *words)
     assert ran.code == 2
     assert "--" in ran.err
+
+
+def test_an_opt_in_that_withholds_says_so(cli: Cli, agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
+    agents.claude(S, 1)
+    monkeypatch.setenv("RECOLLECT_CAPTURE_ONLY", "cluade")
+    ran = cli("sweep")
+    assert ran.code == 0
+    assert "Only these are captured (capture_only): cluade" in ran.err

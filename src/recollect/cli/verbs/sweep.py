@@ -99,6 +99,8 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
         console.document({**report.as_dict(), "dry_run": args.dry_run})
     else:
         report_lines(report, console, dry_run=args.dry_run)
+        if report.withheld and memory.settings.capture_only:
+            console.note(f"Only these are captured (capture_only): {', '.join(memory.settings.capture_only)}")
     return 1 if report.failed and not report.ingested and not report.skipped_unchanged else 0
 
 
