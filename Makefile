@@ -30,8 +30,9 @@ test: lint $(WEIGHTS)/model.safetensors  ## everything
 # In memory where there is room for it: the quick run proves behaviour, not durability.
 QUICK_TMP := $(shell test -w /dev/shm && echo --basetemp=/dev/shm/recollect-quick-$$(id -u))
 
-quick: $(READY)  ## what runs in under a minute: all but the faults
-	$(BIN)/python -m pytest -m "not slow and not soak" $(QUICK_TMP) tests/unit tests/contract tests/flow tests/guards
+# The hash seed is fixed so that every worker collects the same tests.
+quick: $(READY)  ## what runs in about a minute: all but the faults
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n auto -m "not slow and not soak" $(QUICK_TMP) tests/unit tests/contract tests/flow tests/guards
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check .
