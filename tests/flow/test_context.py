@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.errors import InvalidInput
+from recollect.frame import FOOTER, HEADER
 from recollect.inject.excerpt import excerpt
-from recollect.inject.quote import FOOTER, HEADER, quote
+from recollect.inject.quote import quote
 from recollect.recall.budget import pack
 from recollect.text import estimate_tokens
 

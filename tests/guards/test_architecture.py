@@ -12,7 +12,20 @@ import pytest
 import recollect
 
 PACKAGE = Path(recollect.__file__).parent
-VALUES = {"model", "settings", "errors", "clock", "ids", "text", "version", "project", "stopwords", "lock", "hook"}
+VALUES = {
+    "model",
+    "settings",
+    "errors",
+    "clock",
+    "ids",
+    "text",
+    "version",
+    "project",
+    "stopwords",
+    "lock",
+    "frame",
+    "hook",
+}
 # A stage may import the values, itself, and what stands before it.
 STAGES = ["models", "capture", "distill", "store", "recall", "inject", "pipeline", "facade"]
 SHELLS = {"cli"}

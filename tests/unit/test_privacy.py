@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from tests.unit.sources.reading_fixture import NOW
 
 from recollect.capture.privacy import (
-    BLOCK_END,
-    BLOCK_START,
     INNER_MARK,
     OURS,
     PRIVATE,
@@ -25,7 +23,7 @@ from recollect.capture.privacy import (
 )
 from recollect.capture.redact import Redactor
 from recollect.capture.toolcall import describe
-from recollect.inject.quote import HEADER
+from recollect.frame import FOOTER, HEADER, name_of
 from recollect.model import Body, Event
 from recollect.text import dedup_key
 
@@ -109,16 +107,14 @@ def test_no_word_between_the_marks_stays(text: str) -> None:
 # Our own words.
 
 
-def test_the_frame_is_that_of_the_injected_text() -> None:
-    assert HEADER == BLOCK_START
-
-
 @pytest.mark.parametrize(
     ("text", "left"),
     [
-        (f"{BLOCK_START}\n- one\n- two\n{BLOCK_END}\nand now?", f"{OURS}\nand now?"),
-        (f"before\n{BLOCK_START}\n- one", f"before\n{OURS}"),
-        (f"{BLOCK_START}\na\n{BLOCK_END}\nx\n{BLOCK_START}\nb\n{BLOCK_END}", f"{OURS}\nx\n{OURS}"),
+        (f"{HEADER}\n- one\n- two\n{FOOTER}\nand now?", f"{OURS}\nand now?"),
+        (f"cut {name_of('x')}\n[fact, said by user]\n> one\nmy question", f"{OURS}\nmy question"),
+        (f"see {name_of('x')[:-1]} there", f"see {name_of('x')[:-1]} there"),
+        (f"before\n{HEADER}\n- one", f"before\n{OURS}"),
+        (f"{HEADER}\na\n{FOOTER}\nx\n{HEADER}\nb\n{FOOTER}", f"{OURS}\nx\n{OURS}"),
     ],
 )
 def test_a_block_of_recalled_text_is_taken_out(text: str, left: str) -> None:
@@ -324,8 +320,8 @@ def test_a_session_of_nowhere_is_allowed_unless_only_some_are() -> None:
         "</private>" * 50_000,
         "<private " * 50_000,
         "<" * 500_000,
-        f"{BLOCK_START}\n" * 20_000,
-        BLOCK_START * 20_000,
+        f"{HEADER}\n" * 20_000,
+        HEADER * 20_000,
     ],
     ids=["openings", "closings", "unfinished", "brackets", "blocks", "headers"],
 )

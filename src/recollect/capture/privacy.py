@@ -18,15 +18,13 @@ from typing import Any
 
 from recollect.capture.redact import Redactor
 from recollect.capture.shell import commands, name_of
+from recollect.frame import BLOCK, HEADER, MARK
 from recollect.model import Event
 from recollect.text import dedup_key, storable
 
 PRIVATE = "[private]"
 OURS = "[recalled by Recollect]"
 _PRIVATE = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
-# A block of recalled text as `inject` frames it, wherever it turns up again; a cut one ends where the text does.
-BLOCK_START, BLOCK_END = "=== Relevant Context ===", "========================"
-_BLOCK = re.compile(rf"{re.escape(BLOCK_START)}\n.*?(?:^{re.escape(BLOCK_END)}$|\Z)", re.DOTALL | re.MULTILINE)
 _OUR_TOOLS = re.compile(
     r"(?:mcp_+)?(?:plugin_)?recollect(?:_[a-z]+)?_+\w+|memory_(?:recall|save|context|search)", re.IGNORECASE
 )
@@ -121,8 +119,8 @@ class Privacy:
             if found:
                 text = open_text
                 self.counts["private"] += found
-        if BLOCK_START in text:
-            text, found = _BLOCK.subn(OURS, text)
+        if HEADER in text or MARK in text:
+            text, found = BLOCK.subn(OURS, text)
             self.counts["ours"] += found
         text, secrets = self._redactor.redact(text)
         for kind, found in secrets.items():

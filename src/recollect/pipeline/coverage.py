@@ -55,6 +55,7 @@ class SessionCoverage:
             "gaps": self.gaps,
             "notes": dict(self.notes),
             "files": self.files,
+            "files_gone": gone(self),  # then what is stored is all there is
         }
 
 
