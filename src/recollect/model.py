@@ -23,6 +23,11 @@ KIND_ALIASES = {"user": "preference", "feedback": "lesson", "project": "fact", "
 
 ORIGINS = ("user", "assistant", "tool", "web", "import", "injected")
 
+# How far a memory is trusted: a user's own words, or confirmed by them; computed from what was done, or agreed to by the
+# user; or anything else, which is shown as quoted data when asked for and never put before an agent by itself.
+TRUSTS = ("user", "checked", "quoted")
+SAID = "said"  # the maker of what somebody wrote down; others are "rules" and the names of language models
+
 # Who speaks in a recorded exchange -> (kind of event, origin of what it says).
 ROLES = {
     "user": ("user_prompt", "user"),
@@ -107,6 +112,13 @@ def parse_tags(tags: object) -> tuple[str, ...]:
     if len(found) > MAX_TAGS:
         raise InvalidInput(f"{len(found)} tags; the limit is {MAX_TAGS}")
     return tuple(found)
+
+
+def parse_trust(word: object) -> str:
+    """One of TRUSTS."""
+    if word not in TRUSTS:
+        raise InvalidInput(f"unknown trust {str(word)[:40]!r}", hint="Trust is one of: " + ", ".join(TRUSTS))
+    return str(word)
 
 
 def parse_unit(value: object, what: str) -> float:
@@ -276,6 +288,10 @@ class Memory:
     expires_at: datetime | None = None
     archived_at: datetime | None = None
     deleted_at: datetime | None = None
+    trust: str = "quoted"  # one of TRUSTS
+    maker: str = SAID
+    slot: str | None = None  # what it tells the value of
+    confirmed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,6 +339,8 @@ class Hit:
     tags: tuple[str, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     superseded_by: str | None = None
+    trust: str = "quoted"  # one of TRUSTS
+    notes: tuple[str, ...] = ()  # what to know before relying on it, such as a file that is gone
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,17 +20,18 @@ from recollect.errors import RecollectError
 from recollect.ids import stable_key
 from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
-from recollect.store.port import Filter, Seen, Store
+from recollect.store.port import Caps, Charge, Distillation, Filter, Seen, Store
 from tests.contract.samples import LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, minute, talk
 
 OWNERS = (Scope("acme", "ann"), Scope("acme", "bob"), Scope("other", "ann"))
 PROJECTS = ("apollo", "zeus")
-PORTS = ("sessions", "captures", "digests", "bodies", "gists", "memories", "search", "vectors", "keeping")
+PORTS = tuple(sorted(name for name, kind in inspect.getmembers(port.Store) if isinstance(kind, property)))
 # These have no scope: they serve the store itself. What they return holds figures, or texts for the embedder alone.
 OF_THE_STORE = {
     "vectors.model", "vectors.waiting", "vectors.put", "vectors.pending", "vectors.restart",
     "keeping.upkeep", "bodies.tick", "keeping.rebuild", "keeping.health",
 }  # fmt: skip
+PLENTY = Caps(tokens=10**9, usd=10**6)
 WALRUS = "walrus"  # everybody says this, so that every search finds something
 
 
@@ -73,8 +74,14 @@ def fill(store: Store) -> list[Place]:
             tags=(canary, "shared"),
             meta={"note": canary},
             anchors=(f"{canary}.py",),
+            slot=f"{canary} slot",
+            trust="checked",
+            maker="rules",
         )
         store.memories.add(scope, kept)
+        store.distillations.put(scope, Distillation(session, 1, 2, T0, refused={canary: 1}))
+        if hasattr(store, "ledger"):
+            store.ledger.reserve(scope, Charge("session", canary, 10, 5, 0.01, T0, project), PLENTY)
         kept = store.memories.update(scope, replace(kept, content=f"{kept.content} 2"), at=T0, note="edit")
         places.append(Place(scope, canary, session, events[0].key, kept))
     embed_waiting(store)
@@ -136,6 +143,13 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "quiet_since": [LATER],
         "memory": [replace(asked.memory, why="taken over")],
         "versions": [()],
+        "replacing": [(), (asked.memory,)],
+        "slot": [f"{asked.canary} slot"],
+        "distillation": [Distillation(asked.session, 99, 99, LATER)],
+        "charge": [Charge("session", "m", 1, 1, 0.0, T0, asked.scope.project)],
+        "caps": [PLENTY],
+        "ticket": list(range(1, 7)),
+        "since": [T0],
         "memory_id": [asked.memory.id],
         "where": filters,
         "note": ["edit"],

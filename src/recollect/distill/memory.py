@@ -37,10 +37,7 @@ def new_memory(given: Mapping[str, Any], *, project: str | None, now: datetime) 
     origin, session, at = given["origin"], given["session"], given["occurred_at"]
     if origin not in ORIGINS or origin == "injected":
         raise InvalidInput(f"unknown origin {str(origin)[:40]!r}")
-    if kind == "preference" and origin != "user":
-        raise InvalidInput(
-            "only what a user said can be a preference", hint="Keep it as a note; the user can confirm it later."
-        )
+    check_preference(kind, "user" if origin == "user" else "quoted")
     tags, importance = given["tags"], given["importance"]
     return Memory(
         id=uuid7(),
@@ -58,8 +55,18 @@ def new_memory(given: Mapping[str, Any], *, project: str | None, now: datetime) 
         evidence=tuple(given["evidence"]),
         anchors=tuple(given["anchors"]),
         meta=dict(given["meta"] or {}),
+        trust="user" if origin == "user" else "quoted",
+        slot=given.get("slot"),
         expires_at=_CHECKS["expires_at"](given["expires_at"]),
     )
+
+
+def check_preference(kind: str, trust: str) -> None:
+    """A preference is what a user wants, so only a user can say it: InvalidInput for any other."""
+    if kind == "preference" and trust != "user":
+        raise InvalidInput(
+            "only what a user said can be a preference", hint="Keep it as a note; the user can confirm it later."
+        )
 
 
 def checked_changes(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -167,6 +167,7 @@ def _hit(store: Store, scope: Scope, one: _Candidate, question: Question) -> Hit
         tags=memory.tags if memory else (),
         evidence=evidence,
         superseded_by=memory.superseded_by if memory else None,
+        trust=memory.trust if memory else "quoted",
     )
 
 

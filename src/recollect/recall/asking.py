@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from recollect.clock import parse_time
 from recollect.errors import InvalidInput
-from recollect.model import TIERS, Tier, check_id, parse_kind, parse_tags, parse_unit
+from recollect.model import TIERS, Tier, check_id, parse_kind, parse_tags, parse_trust, parse_unit
 from recollect.recall.answer import Question
 from recollect.recall.profile import Profile, profile_named
 from recollect.settings import Settings
@@ -32,6 +32,7 @@ def filter_of(now: datetime, given: dict[str, Any]) -> Filter:
         checked["min_importance"] = parse_unit(checked["min_importance"], "min_importance")
     checked["kinds"] = tuple(map(parse_kind, checked.get("kinds") or ()))
     checked["tags"] = parse_tags(checked.get("tags"))
+    checked["trusts"] = tuple(map(parse_trust, checked.get("trusts") or ()))
     try:
         return Filter(now=now, **checked)
     except TypeError:
@@ -73,7 +74,7 @@ def check_limit(limit: object) -> int:
 def _searched(tiers: tuple[Tier, ...], where: Filter) -> tuple[Tier, ...]:
     if not tiers or set(tiers) - set(TIERS):
         raise InvalidInput("tiers are memory, gist and turn")
-    if where.kinds or where.tags or where.min_importance is not None:
+    if where.kinds or where.tags or where.trusts or where.min_importance is not None:
         return tuple(tier for tier in tiers if tier == "memory")  # only memories have these
     return tiers
 

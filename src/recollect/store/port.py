@@ -34,6 +34,7 @@ class Filter:
     session: str | None = None
     exclude_session: str | None = None
     min_importance: float | None = None
+    trusts: tuple[str, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
     as_of: datetime | None = None
@@ -188,6 +189,62 @@ class RawUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Distillation:
+    """What was made of a session: the positions of the last events that the rules and a language model saw."""
+
+    session: str
+    version: int
+    covers: int
+    made_at: datetime
+    asked: int = -1
+    kept: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One call to a language model, as it is paid for."""
+
+    use: str  # turn, session, gist or collision
+    model: str
+    input: int
+    output: int
+    usd: float
+    at: datetime
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """What may be spent in a day, by the owner and, where set, by one project of theirs."""
+
+    tokens: int
+    usd: float
+    project_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What was spent on one day, in one project, for one use."""
+
+    day: str
+    project: str | None
+    use: str
+    model: str
+    calls: int
+    input: int
+    output: int
+    usd: float
+
+
+class Unanswered(NamedTuple):
+    """How many calls to a model went unanswered since its last answer, and when the latest was made."""
+
+    calls: int
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """How a store is, in figures."""
 
@@ -250,6 +307,23 @@ class Digests(Protocol):
     def due(self, scope: Scope, *, version: int) -> list[str]: ...
 
 
+class Distillations(Protocol):
+    """How far each session was distilled."""
+
+    def get(self, scope: Scope, session: str) -> Distillation | None: ...
+    def put(self, scope: Scope, distillation: Distillation) -> None: ...
+    def due(self, scope: Scope, *, version: int) -> list[str]: ...
+
+
+class Ledger(Protocol):
+    """What language models were paid. A charge is debited before the call, if the caps allow it, or not at all."""
+
+    def reserve(self, scope: Scope, charge: Charge, caps: Caps) -> int | None: ...
+    def settle(self, scope: Scope, ticket: int, charge: Charge) -> None: ...
+    def spent(self, scope: Scope, *, since: datetime) -> list[Spending]: ...
+    def unanswered(self, scope: Scope, *, model: str, since: datetime) -> Unanswered: ...
+
+
 class Bodies(Protocol):
     """Bodies too big for a row, and what they take."""
 
@@ -275,11 +349,20 @@ class Gists(Protocol):
 class Memories(Protocol):
     """Things worth knowing, with their history."""
 
-    def add(self, scope: Scope, memory: Memory, versions: Sequence[MemoryVersion] = ()) -> tuple[Memory, bool]: ...
+    def add(
+        self,
+        scope: Scope,
+        memory: Memory,
+        versions: Sequence[MemoryVersion] = (),
+        *,
+        replacing: Sequence[Memory] = (),
+    ) -> tuple[Memory, bool]: ...
     def get(self, scope: Scope, memory_id: str) -> Memory | None: ...
     def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]: ...
     def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory: ...
     def versions(self, scope: Scope, memory_id: str) -> list[MemoryVersion]: ...
+    def of_session(self, scope: Scope, session: str) -> list[Memory]: ...
+    def in_slot(self, scope: Scope, slot: str) -> list[Memory]: ...
     def touch(self, scope: Scope, ids: Mapping[str, int], *, at: datetime) -> None: ...
 
 
@@ -327,6 +410,10 @@ class Store(Protocol):
     def captures(self) -> Captures: ...
     @property
     def digests(self) -> Digests: ...
+    @property
+    def distillations(self) -> Distillations: ...
+    @property
+    def ledger(self) -> Ledger: ...
     @property
     def bodies(self) -> Bodies: ...
     @property

@@ -18,6 +18,7 @@ from recollect.errors import InvalidInput, NotFound, ScopeError
 from recollect.model import (
     ORIGINS,
     RELATIONS,
+    TRUSTS,
     WAYS,
     Cost,
     Event,
@@ -53,8 +54,13 @@ def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, A
             yield {"type": "gist", **_plain(gist, skip=("project",))}
     everything = Filter(now=now, archived=True, history=True)
     for memory in _pages(lambda limit, offset: store.memories.find(scope, everything, limit=limit, offset=offset)):
-        versions = [_plain(old, skip=("memory",)) for old in store.memories.versions(scope, memory.id)]
-        yield {"type": "memory", **_plain(memory), "versions": versions}
+        yield export_memory(memory, store.memories.versions(scope, memory.id))
+
+
+def export_memory(memory: Memory, versions: Iterable[MemoryVersion] = ()) -> dict[str, Any]:
+    """One memory with how it read before."""
+    old = [_plain(version, skip=("memory",)) for version in versions]
+    return {"type": "memory", **_plain(memory), "versions": old}
 
 
 def load(store: Store, scope: Scope, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -262,6 +268,12 @@ def parse_memory(record: Mapping[str, Any], scope: Scope) -> tuple[Memory, list[
     if unknown:
         raise InvalidInput(f"unknown field {min(unknown)!r} in a memory")
     values = {name: check(record[name]) for name, check in _MEMORY.items()}
+    values |= {name: check(record[name]) for name, check in _LATER.items() if name in record}
+    values.setdefault("trust", "user" if values["origin"] == "user" else "quoted")
+    if values["trust"] == "user" and values["origin"] != "user" and values.get("confirmed_at") is None:
+        raise InvalidInput("only what a user said or confirmed is trusted as the user's")
+    if values["kind"] == "preference" and values["trust"] != "user":
+        raise InvalidInput("only what a user said or confirmed can be a preference")
     if values["project"] is None:
         values["project"] = scope.project
     versions = [_version(values["id"], old) for old in record.get("versions", ())]
@@ -356,4 +368,11 @@ _MEMORY = {
     "expires_at": _maybe(parse_time),
     "archived_at": _maybe(parse_time),
     "deleted_at": _maybe(parse_time),
+}
+# Of what was exported before there were these, nothing is said: a memory is then trusted as its origin is.
+_LATER: dict[str, Callable[[Any], Any]] = {
+    "trust": lambda value: _one_of(value, TRUSTS, "trust"),
+    "maker": _id("maker"),
+    "slot": _maybe(_id("slot")),
+    "confirmed_at": _maybe(parse_time),
 }

@@ -16,14 +16,14 @@ import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
-from recollect.model import Scope
+from recollect.model import SAID, Scope
 from recollect.store.port import Ages, Health, Receipt, Upkeep
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
 from recollect.store.sqlite.appending import session_key
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
-from recollect.store.sqlite.memories import audit, tombstone_key
+from recollect.store.sqlite.memories import audit, tombstone_key, tombstone_of_source
 from recollect.store.sqlite.vectors import active_model
 
 _Q = load_queries(Path(__file__).parent / "queries" / "keeping.sql")
@@ -176,11 +176,19 @@ def _name(id_: str | bytes) -> str:
 def _forget_memory(connection: apsw.Connection, owner: int, row: int, memory_id: str, at: str) -> dict[str, int]:
     if scoping.one(connection, _Q["is_indexed"], {"row": row}):
         index.drop(connection, "memory", row, vectors=True)
+    _bury_source(connection, owner, row, at)
     connection.execute(_Q["drop_versions"], {"row": row})
     connection.execute(_Q["drop_memory"], {"row": row})
     connection.execute(_Q["unlink"], {"owner": owner, "id": memory_id})
     connection.execute(_Q["bury"], {"owner": owner, "key": tombstone_key(memory_id), "at": at})
     return {"memories": 1}
+
+
+def _bury_source(connection: apsw.Connection, owner: int, row: int, at: str) -> None:
+    """What was distilled from these words is not to be distilled from them again."""
+    found = connection.execute(_Q["distilled_from"], {"row": row, "said": SAID}).fetchone()
+    if found and (key := tombstone_of_source(found[0])):
+        connection.execute(_Q["bury"], {"owner": owner, "key": key, "at": at})
 
 
 def _forget_session(connection: apsw.Connection, owner: int, row: int, session: str, at: str) -> dict[str, int]:
@@ -197,7 +205,15 @@ def _forget_session(connection: apsw.Connection, owner: int, row: int, session: 
     connection.execute(_Q["bury_events"], {"session": row, "at": at})
     connection.execute(_Q["bury"], {"owner": owner, "key": session_key(session), "at": at})
     connection.execute(_Q["drop_transcripts_of"], {"owner": owner, "id": session})
-    for step in ("drop_costs", "drop_digest", "drop_events", "drop_turns", "drop_gist", "drop_session"):
+    for step in (
+        "drop_costs",
+        "drop_digest",
+        "drop_distillation",
+        "drop_events",
+        "drop_turns",
+        "drop_gist",
+        "drop_session",
+    ):
         connection.execute(_Q[step], {"session": row})
     return {"sessions": 1, "events": events, "turns": len(turns), "gists": len(gists), "memories": len(memories)}
 
@@ -206,6 +222,7 @@ def _redact(connection: apsw.Connection, now: datetime, before: datetime) -> int
     found = list(connection.execute(_Q["to_redact"], {"before": iso(before)}))
     for row, owner, memory_id in found:
         connection.execute(_Q["drop_versions"], {"row": row})
+        _bury_source(connection, owner, row, iso(now))
         connection.execute(_Q["redact"], {"row": row, "empty_hash": sha256(b"").digest()})
         audit(connection, owner, now, "redact", memory_id, {})
     return len(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, NotFound, ScopeError, StoreCorrupt
-from recollect.model import Evidence, Memory, MemoryVersion, Scope
+from recollect.model import SAID, Evidence, Memory, MemoryVersion, Scope
 from recollect.store.port import Filter
 from recollect.store.sql import load_queries
 from recollect.store.sqlite import index, scoping
@@ -25,9 +26,18 @@ _Q = load_queries(Path(__file__).parent / "queries" / "memories.sql")
 _COLUMNS = (
     "row owner id project kind content why tags importance confidence origin session evidence anchors meta dedup_key "
     "content_hash occurred_at recorded_at accessed_at access_count version superseded_by superseded_at expires_at "
-    "archived_at deleted_at project_name"
+    "archived_at deleted_at trust maker slot confirmed_at project_name"
 ).split()
-_TIMES = ("occurred_at", "recorded_at", "accessed_at", "superseded_at", "expires_at", "archived_at", "deleted_at")
+_TIMES = (
+    "occurred_at",
+    "recorded_at",
+    "accessed_at",
+    "superseded_at",
+    "expires_at",
+    "archived_at",
+    "deleted_at",
+    "confirmed_at",
+)
 _WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
 
 
@@ -37,8 +47,19 @@ class SqliteMemories:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def add(self, scope: Scope, memory: Memory, versions: Sequence[MemoryVersion] = ()) -> tuple[Memory, bool]:
-        """Keep a memory; when this project already knows the text, return that one and False."""
+    def add(
+        self,
+        scope: Scope,
+        memory: Memory,
+        versions: Sequence[MemoryVersion] = (),
+        *,
+        replacing: Sequence[Memory] = (),
+    ) -> tuple[Memory, bool]:
+        """Keep a memory; when this project already knows the text, return that one and False.
+
+        Those it is `replacing` end where it begins, in one step; one that changed since it was read is a Conflict.
+        What was distilled is not kept when the user took the same away before.
+        """
         with self._db.write() as connection:
             if scope.project is not None and memory.project not in (None, scope.project):
                 raise ScopeError("the memory belongs to another project")
@@ -49,8 +70,7 @@ class SqliteMemories:
                 twin = connection.execute(_Q["twin"], {**params, "project": project or 0}).fetchone()
                 if twin is not None:
                     return memory_of(twin), False
-            forgotten = {"owner": rows.owner, "key": tombstone_key(memory.id)}
-            if scoping.one(connection, _Q["is_forgotten"], forgotten):
+            if _is_taken_away(connection, rows.owner, memory):
                 return memory, False
             known = connection.execute(
                 _Q["get"], {**scoping.Rows(rows.owner, None).params(), "id": memory.id}
@@ -63,6 +83,8 @@ class SqliteMemories:
             if memory.deleted_at is None:
                 index.add(connection, "memory", doc)
             audit(connection, rows.owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
+            for old in replacing:
+                _end(connection, rows.owner, old, memory)
         return memory, True
 
     def get(self, scope: Scope, memory_id: str) -> Memory | None:
@@ -121,6 +143,21 @@ class SqliteMemories:
                 )
             ]
 
+    def of_session(self, scope: Scope, session: str) -> list[Memory]:
+        """What was made from a session and is not deleted, superseded or not, oldest first."""
+        return self._all(scope, "of_session", {"session": session})
+
+    def in_slot(self, scope: Scope, slot: str) -> list[Memory]:
+        """What this scope holds true of a slot, newest first."""
+        return self._all(scope, "in_slot", {"slot": slot})
+
+    def _all(self, scope: Scope, query: str, params: Mapping[str, object]) -> list[Memory]:
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            return [memory_of(row) for row in connection.execute(_Q[query], {**rows.params(), **params})]
+
     def touch(self, scope: Scope, ids: Mapping[str, int], *, at: datetime) -> None:
         """Count reads."""
         with self._db.write() as connection:
@@ -145,6 +182,35 @@ def tombstone_key(memory_id: str) -> bytes:
     return b"memory:" + memory_id.encode()
 
 
+def tombstone_of_source(evidence: str) -> bytes | None:
+    """What stays of a forgotten memory that was distilled: where it came from, so that it is not distilled again."""
+    return None if evidence == "[]" else b"source:" + hashlib.sha256(evidence.encode()).digest()
+
+
+def _is_taken_away(connection: apsw.Connection, owner: int, memory: Memory) -> bool:
+    """Whether this memory was forgotten, or, if nobody said it but we, another that was made from the same words."""
+    keys = [tombstone_key(memory.id)]
+    evidence = _evidence(memory)
+    if memory.maker != SAID and (source := tombstone_of_source(evidence)):
+        keys.append(source)
+        if scoping.one(connection, _Q["is_deleted"], {"owner": owner, "evidence": evidence, "id": memory.id}):
+            return True
+    return any(scoping.one(connection, _Q["is_forgotten"], {"owner": owner, "key": key}) for key in keys)
+
+
+def _end(connection: apsw.Connection, owner: int, old: Memory, new: Memory) -> None:
+    """Note that what was true is so no longer: the newer memory is."""
+    at = max(new.occurred_at, old.occurred_at)
+    params = {"owner": owner, "id": old.id, "version": old.version, "by": new.id, "at": iso(at)}
+    if not scoping.one(connection, _Q["supersede"], params):
+        raise Conflict(f"memory {old.id} changed since it was read")
+    audit(connection, owner, new.recorded_at, "supersede", old.id, {"by": new.id})
+
+
+def _evidence(memory: Memory) -> str:
+    return json.dumps([_span(span) for span in memory.evidence])
+
+
 def filter_params(connection: apsw.Connection, rows: scoping.Rows, where: Filter) -> dict[str, object]:
     """The filter as the queries bind it."""
     return {
@@ -159,6 +225,7 @@ def filter_params(connection: apsw.Connection, rows: scoping.Rows, where: Filter
         "since": where.since and iso(where.since),
         "until": where.until and iso(where.until),
         "as_of": where.as_of and iso(where.as_of),
+        "trusts": json.dumps(where.trusts) if where.trusts else None,
         "archived": where.archived,
         "history": where.history,
     }
@@ -189,6 +256,9 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
         version=at["version"],
         access_count=at["access_count"],
         superseded_by=at["superseded_by"],
+        trust=at["trust"],
+        maker=at["maker"],
+        slot=at["slot"],
         **{name: at[name] and from_iso(at[name]) for name in _TIMES},
     )
 
@@ -208,7 +278,7 @@ def _params(memory: Memory) -> dict[str, object]:
         "confidence": memory.confidence,
         "origin": memory.origin,
         "session": memory.session,
-        "evidence": json.dumps([_span(span) for span in memory.evidence]),
+        "evidence": _evidence(memory),
         "anchors": json.dumps(memory.anchors, ensure_ascii=False),
         "meta": json.dumps(dict(memory.meta), ensure_ascii=False),
         "dedup_key": bytes.fromhex(dedup_key(memory.content)),
@@ -223,6 +293,10 @@ def _params(memory: Memory) -> dict[str, object]:
         "expires_at": memory.expires_at and iso(memory.expires_at),
         "archived_at": memory.archived_at and iso(memory.archived_at),
         "deleted_at": memory.deleted_at and iso(memory.deleted_at),
+        "trust": memory.trust,
+        "maker": memory.maker,
+        "slot": memory.slot,
+        "confirmed_at": memory.confirmed_at and iso(memory.confirmed_at),
     }
 
 

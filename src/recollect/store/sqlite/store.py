@@ -10,8 +10,10 @@ from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.captures import SqliteCaptures
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.digests import SqliteDigests
+from recollect.store.sqlite.distillations import SqliteDistillations
 from recollect.store.sqlite.gists import SqliteGists
 from recollect.store.sqlite.keeping import SqliteKeeping
+from recollect.store.sqlite.ledger import SqliteLedger
 from recollect.store.sqlite.memories import SqliteMemories
 from recollect.store.sqlite.search import SqliteSearch
 from recollect.store.sqlite.sessions import SqliteSessions
@@ -29,6 +31,8 @@ class SqliteStore:
         self.bodies = SqliteBodies(self.database)
         self.captures = SqliteCaptures(self.database, self.bodies)
         self.digests = SqliteDigests(self.database)
+        self.distillations = SqliteDistillations(self.database)
+        self.ledger = SqliteLedger(self.database)
         self.gists = SqliteGists(self.database)
         self.memories = SqliteMemories(self.database)
         self.search = SqliteSearch(self.database)

@@ -43,6 +43,12 @@ DELETE FROM costs WHERE session = :session;
 -- name: drop_digest
 DELETE FROM digests WHERE session = :session;
 
+-- name: drop_distillation
+DELETE FROM distillations WHERE session = :session;
+
+-- name: distilled_from
+SELECT evidence FROM memories WHERE row = :row AND maker <> :said;
+
 -- name: drop_transcripts
 DELETE FROM transcripts WHERE owner = :owner;
 

@@ -15,18 +15,18 @@ SELECT EXISTS (SELECT 1 FROM tombstones WHERE owner = :owner AND key = :key);
 -- name: add
 INSERT INTO memories (owner, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors,
                       meta, dedup_key, content_hash, occurred_at, recorded_at, accessed_at, access_count, version,
-                      superseded_by, superseded_at, expires_at, archived_at, deleted_at)
+                      superseded_by, superseded_at, expires_at, archived_at, deleted_at, trust, maker, slot, confirmed_at)
 VALUES (:owner, :id, :project, :kind, :content, :why, :tags, :importance, :confidence, :origin, :session, :evidence, :anchors,
         :meta, :dedup_key, :content_hash, :occurred_at, :recorded_at, :accessed_at, :access_count, :version,
-        :superseded_by, :superseded_at, :expires_at, :archived_at, :deleted_at)
+        :superseded_by, :superseded_at, :expires_at, :archived_at, :deleted_at, :trust, :maker, :slot, :confirmed_at)
 RETURNING row;
 
 -- name: update
 UPDATE memories
-SET kind = :kind, content = :content, why = :why, tags = :tags, importance = :importance, confidence = :confidence,
+SET kind = :kind, origin = :origin, content = :content, why = :why, tags = :tags, importance = :importance, confidence = :confidence,
     evidence = :evidence, anchors = :anchors, meta = :meta, dedup_key = :dedup_key, content_hash = :content_hash,
     superseded_by = :superseded_by, superseded_at = :superseded_at, expires_at = :expires_at, archived_at = :archived_at,
-    deleted_at = :deleted_at, version = :version + 1
+    deleted_at = :deleted_at, trust = :trust, maker = :maker, slot = :slot, confirmed_at = :confirmed_at, version = :version + 1
 WHERE row = :row AND version = :version;
 
 -- name: keep_version
@@ -48,6 +48,25 @@ SELECT * FROM memory_rows m
 WHERE m.owner = :owner
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: is_deleted
+SELECT EXISTS (SELECT 1 FROM memories WHERE owner = :owner AND evidence = :evidence AND deleted_at IS NOT NULL AND id <> :id);
+
+-- name: supersede
+UPDATE memories SET superseded_by = :by, superseded_at = :at, version = version + 1
+WHERE owner = :owner AND id = :id AND version = :version AND superseded_at IS NULL RETURNING row;
+
+-- name: of_session
+SELECT * FROM memory_rows
+WHERE owner = :owner AND session = :session AND deleted_at IS NULL
+  AND (:any_project OR project IS NULL OR project = :scope_project)
+ORDER BY occurred_at, id;
+
+-- name: in_slot
+SELECT * FROM memory_rows
+WHERE owner = :owner AND slot = :slot AND deleted_at IS NULL AND superseded_at IS NULL
+  AND (:any_project OR project IS NULL OR project = :scope_project)
+ORDER BY occurred_at DESC, id;
 
 -- name: touch
 UPDATE memories SET access_count = access_count + :reads, accessed_at = :at

@@ -9,6 +9,7 @@ AND m.deleted_at IS NULL
   AND (:session IS NULL OR m.session = :session)
   AND (:exclude_session IS NULL OR m.session IS NULL OR m.session <> :exclude_session)
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
+  AND (:trusts IS NULL OR m.trust IN (SELECT value FROM json_each(:trusts)))
   AND (:since IS NULL OR m.occurred_at >= :since)
   AND (:until IS NULL OR m.occurred_at <= :until)
   AND (:archived OR m.archived_at IS NULL)

@@ -18,7 +18,7 @@ SELECT row, owner, session, content, covers, maker, occurred_at, created_at FROM
 -- name: memories
 SELECT row, owner, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta,
        content_hash, occurred_at, recorded_at, accessed_at, access_count, version, superseded_by, superseded_at, expires_at,
-       archived_at, deleted_at
+       archived_at, deleted_at, trust, maker, slot, confirmed_at
 FROM memories NOT INDEXED;
 
 -- name: memory_versions
