@@ -60,6 +60,7 @@ def memory(content: str, **changes: Any) -> Memory:
         "occurred_at": T0,
         "recorded_at": T0,
     }
+    values["trust"] = "user" if changes.get("origin", "user") == "user" else "quoted"
     return Memory(**{**values, **changes})
 
 

@@ -148,6 +148,7 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "distillation": [Distillation(asked.session, 99, 99, LATER)],
         "charge": [Charge("session", "m", 1, 1, 0.0, T0, asked.scope.project)],
         "caps": [PLENTY],
+        "model": [asked.canary],
         "ticket": list(range(1, 7)),
         "since": [T0],
         "memory_id": [asked.memory.id],
