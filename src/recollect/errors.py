@@ -14,7 +14,9 @@ RecollectError
 │   ├── StoreTooNew       written by a later version of Recollect
 │   └── ForkedHandle      a handle opened before fork() was used in the child
 └── ModelError
-    ├── ModelUnavailable  an embedder cannot be loaded or reached
+    ├── ModelUnavailable  an embedder or a language model cannot be loaded or reached
+    │   └── ModelRefused  its server did not take the request, so nothing was spent
+    ├── NoBudget          what language models may cost today is spent
     ├── ModelMismatch     the store's vectors were made by another embedder
     └── BadVector         an embedder returned something that is not a unit vector
 """
@@ -93,7 +95,19 @@ class ModelError(RecollectError):
 
 
 class ModelUnavailable(ModelError):
-    """The embedder cannot be loaded or reached."""
+    """The model cannot be loaded or reached."""
+
+
+class ModelRefused(ModelUnavailable):
+    """The model's server did not take the request; nothing was spent."""
+
+    def __init__(self, message: str | None = None, *, hint: str | None = None, status: int | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status  # what HTTP says; None when there was no connection
+
+
+class NoBudget(ModelError):
+    """What language models may cost today is spent, or they do not answer."""
 
 
 class ModelMismatch(ModelError):

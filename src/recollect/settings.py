@@ -16,11 +16,14 @@ from typing import Any
 from recollect.errors import InvalidInput
 
 PREFIX = "RECOLLECT_"
-SECRETS = ("embedding_api_key",)
+SECRETS = ("embedding_api_key", "llm_api_key")
 
 
 Places = Mapping[str, tuple[Path, ...]]
 Prices = Mapping[str, tuple[float, ...]]
+Amounts = Mapping[str, float]
+CHOICES = {"inject_prompt": ("recall", "nudge", "off")}
+AMOUNTS = ("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens")  # what may be 0, but neither less nor without end
 DENIED = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
     *("id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.*"),
@@ -43,10 +46,19 @@ class Settings:
     embedding_dim: int = 1536  # dimension of that model's vectors
     embedding_api_key: str = ""  # key for that endpoint; never shown
     threads: int = 1  # threads the embedder may use
+    llm: str = "none"  # language model: none, anthropic, openai (any OpenAI-compatible endpoint) or command
+    llm_url: str = ""  # base URL of the language model's endpoint; empty means the provider's own
+    llm_model: str = ""  # model name at that endpoint
+    llm_api_key: str = ""  # key for that endpoint; else ANTHROPIC_API_KEY or OPENAI_API_KEY; never shown
+    llm_command: str = ""  # the program that answers prompts on standard input, such as `claude -p`
+    llm_daily_tokens: int = 200_000  # what language models may read and write in a day (UTC)
+    llm_daily_usd: float = 1.0  # what they may cost in a day, where their price is known
+    llm_project_daily_usd: Amounts = field(default_factory=dict)  # the same for one project: project -> USD
     recall_limit: int = 10  # hits returned when nothing else is asked for
     decay: str = "hyperbolic"  # how recency falls with age: hyperbolic or exponential
     decay_factor: float = 0.01  # hyperbolic: 1 / (1 + days x factor); exponential: half every 1 / factor days
     abstain: bool = True  # say nothing rather than something unlikely
+    distill: bool = True  # make memories of captured sessions; off: only what is said with `remember` is kept
     summarize_after: int = 8  # events a session may grow by before its gist is made again
     archive_after_days: int = 365  # memories older than this and ...
     archive_reads_below: int = 5  # ... read fewer times than this are archived
@@ -65,6 +77,11 @@ class Settings:
     raw_hard_cap_bytes: int = 4_294_967_296  # above it, bodies are evicted undigested too, and the loss is reported
     raw_max_age_days: int = 180  # bodies of digested sessions older than this are evicted
     distilled_cap_bytes: int = 8_589_934_592  # above it there is an alert; nothing distilled is ever dropped by itself
+    inject_start: bool = True  # put what is worth knowing before an agent when a session starts
+    inject_prompt: str = "recall"  # on a prompt: recall (what fits it), nudge (a word that there is a memory) or off
+    inject_max_tokens: int = 1_500  # size of what is put before an agent by itself
+    memory_files: tuple[str, ...] = ()  # files that are kept up to date with it; {project} in a name: one a project
+    mcp_writes_per_hour: int = 60  # how often agents may save and forget memories through MCP in an hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,19 +162,23 @@ def _typed(name: str, value: Any, source: str) -> Any:
             return {str(agent): tuple(_absolute(one) for one in _list(to)) for agent, to in dict(value).items()}
         if name == "prices":
             return {str(model): tuple(float(price) for price in to) for model, to in dict(value).items()}
+        if default.type == "Amounts":
+            return {str(key): _amount(float(to)) for key, to in dict(value).items()}
+        if name == "memory_files":
+            return tuple(str(_absolute(one)) for one in _list(value))
         if default.type == "tuple[str, ...]":
             return tuple(_list(value))
         if default.type == "bool":
             return value if isinstance(value, bool) else _boolean(value)
-        if default.type == "int" and not isinstance(value, bool):
-            return int(value)
-        if default.type == "float" and not isinstance(value, bool):
-            return float(value)
+        if default.type in ("int", "float") and not isinstance(value, bool):
+            number = int(value) if default.type == "int" else float(value)
+            return _amount(number) if name in AMOUNTS else number
         if default.type == "str" and isinstance(value, str):
-            return value.strip()
+            return _one_of(value.strip(), CHOICES.get(name, ()))
         raise ValueError
     except (ValueError, TypeError, AttributeError):
-        raise InvalidInput(f"{name} = {str(value)[:60]!r} ({source}) is not a valid {default.type}") from None
+        shown = "(hidden)" if name in SECRETS else repr(str(value)[:60])
+        raise InvalidInput(f"{name} = {shown} ({source}) is not a valid {default.type}") from None
 
 
 def _absolute(text: str) -> Path:
@@ -173,6 +194,18 @@ def _list(value: Any) -> list[str]:
     if not all(isinstance(word, str | Path) for word in words):
         raise ValueError
     return [str(word).strip() for word in words if str(word).strip()]
+
+
+def _one_of(word: str, choices: tuple[str, ...]) -> str:
+    if choices and word not in choices:
+        raise ValueError
+    return word
+
+
+def _amount(value: float) -> float:
+    if not 0 <= value < float("inf"):
+        raise ValueError
+    return value
 
 
 def _boolean(text: str) -> bool:

@@ -47,13 +47,15 @@ class Summarizer(Protocol):
     def summarize(self, utterances: Sequence[Utterance]) -> str: ...
 
 
-def gist_of(events: Sequence[Event], summarizer: Summarizer) -> str:
-    """The gist of a session's events; empty when nothing was said."""
+def gist_of(events: Sequence[Event], summarizer: Summarizer, earlier: str = "") -> str:
+    """The gist of a session's events, carried on from that of `earlier` ones; empty when nothing was said."""
     said = [
         Utterance(event.role, event.text)
         for event in events
         if event.role in ("user", "assistant") and event.text.strip()
     ]
+    if said and earlier:
+        said.insert(0, Utterance("gist", earlier))
     while said:
         chunks = _chunks(said)
         parts = [summarizer.summarize(chunk) for chunk in chunks]

@@ -71,12 +71,12 @@ class SqliteLedger:
             return [Spending(*row) for row in found]
 
     def unanswered(self, scope: Scope, *, model: str, since: datetime) -> Unanswered:
-        """The calls to a model after the last one it answered, from the day of `since` on. They are the owner's."""
+        """The calls to a model after the last one it answered, from the day of `since` on."""
         with self._db.read() as connection:
             rows = scoping.find(connection, scope)
             if rows is None:
                 return Unanswered(0, None)
-            params = {"owner": rows.owner, "model": model, "day": _day(since)}
+            params = {**rows.params(), "model": model, "day": _day(since)}
             calls, last = scoping.row(connection, _Q["unanswered"], params)
             return Unanswered(calls, last and from_iso(last))
 

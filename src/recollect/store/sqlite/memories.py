@@ -39,6 +39,8 @@ _TIMES = (
     "confirmed_at",
 )
 _WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
+_INDEXED = ("content", "why", "tags")
+_AUDITED = 100  # ids noted of what was changed in one step
 
 
 class SqliteMemories:
@@ -65,9 +67,9 @@ class SqliteMemories:
                 raise ScopeError("the memory belongs to another project")
             rows = scoping.ensure(connection, scope)
             project = None if memory.project is None else scoping.ensure_project(connection, rows.owner, memory.project)
-            params = {**_params(memory), "owner": rows.owner, "project": project}
             if memory.deleted_at is None and memory.superseded_at is None:
-                twin = connection.execute(_Q["twin"], {**params, "project": project or 0}).fetchone()
+                params = {**_params(memory), "owner": rows.owner, "project": project or 0}
+                twin = connection.execute(_Q["twin"], params).fetchone()
                 if twin is not None:
                     return memory_of(twin), False
             if _is_taken_away(connection, rows.owner, memory):
@@ -77,14 +79,11 @@ class SqliteMemories:
             ).fetchone()
             if known is not None:
                 return memory_of(known), False
-            doc = scoping.row(connection, _Q["add"], params)[0]
+            doc = _insert(connection, rows.owner, memory, project)
             for old in versions:
                 connection.execute(_Q["add_version"], {"memory": doc, **_version_params(old)})
-            if memory.deleted_at is None:
-                index.add(connection, "memory", doc)
-            audit(connection, rows.owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
-            for old in replacing:
-                _end(connection, rows.owner, old, memory)
+            for replaced in replacing:
+                _end(connection, rows.owner, replaced, memory)
         return memory, True
 
     def get(self, scope: Scope, memory_id: str) -> Memory | None:
@@ -108,25 +107,44 @@ class SqliteMemories:
         """Write the changed memory if nobody changed it since version `memory.version`; the old wording is kept."""
         with self._db.write() as connection:
             rows = scoping.find(connection, scope)
-            found = rows and connection.execute(_Q["get"], {**rows.params(), "id": memory.id}).fetchone()
-            if not rows or not found:
+            if rows is None:
                 raise NotFound(f"no memory {memory.id}")
-            before = memory_of(found)
-            if before.version != memory.version:
-                raise Conflict(f"memory {memory.id} is at version {before.version}, not {memory.version}")
-            reworded = any(getattr(before, name) != getattr(memory, name) for name in _WORDED)
-            if before.deleted_at is None:
-                index.drop(connection, "memory", found[0], vectors=memory.deleted_at is not None)
-            if reworded:
-                connection.execute(_Q["keep_version"], {"row": found[0], "until": iso(at)})
-            try:
-                connection.execute(_Q["update"], {**_params(memory), "row": found[0]})
-            except apsw.ConstraintError:
-                raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
-            if memory.deleted_at is None:
-                index.add(connection, "memory", found[0])
+            _rewrite(connection, rows, memory, at)
             audit(connection, rows.owner, at, note, memory.id, {"version": memory.version + 1})
         return replace(memory, version=memory.version + 1)
+
+    def change(
+        self,
+        scope: Scope,
+        memories: Sequence[Memory],
+        *,
+        adding: Sequence[Memory] = (),
+        at: datetime,
+        note: str,
+        subject: str | None = None,
+    ) -> bool:
+        """Write several changed memories, then add others, in one step that the audit has as one.
+
+        One that changed since it was read, or one to add whose text or id is there already, is a Conflict; then, and
+        when one to add is what the user took away before (False), nothing is changed.
+        """
+        with self._db.write() as connection:
+            if any(scope.project is not None and one.project not in (None, scope.project) for one in adding):
+                raise ScopeError("the memory belongs to another project")
+            rows = scoping.ensure(connection, scope) if adding else scoping.find(connection, scope)
+            if rows is None:
+                raise NotFound(f"no memory {memories[0].id}" if memories else "no memory")
+            if any(_is_taken_away(connection, rows.owner, one) for one in adding):
+                return False
+            for memory in sorted(memories, key=lambda one: one.superseded_at is None and one.deleted_at is None):
+                _rewrite(connection, rows, memory, at)
+            for memory in adding:
+                _add_one(connection, rows.owner, memory)
+            if memories:
+                ids = [memory.id for memory in memories]
+                details = {"memories": ids[:_AUDITED], "count": len(ids)}
+                audit(connection, rows.owner, at, note, subject or ids[0], details)
+        return True
 
     def versions(self, scope: Scope, memory_id: str) -> list[MemoryVersion]:
         """How the memory read before, oldest first."""
@@ -147,9 +165,31 @@ class SqliteMemories:
         """What was made from a session and is not deleted, superseded or not, oldest first."""
         return self._all(scope, "of_session", {"session": session})
 
-    def in_slot(self, scope: Scope, slot: str) -> list[Memory]:
-        """What this scope holds true of a slot, newest first."""
-        return self._all(scope, "in_slot", {"slot": slot})
+    def in_slot(self, scope: Scope, slot: str, *, history: bool = False) -> list[Memory]:
+        """What this scope holds true of a slot, newest first; with `history`, what it held true too."""
+        return self._all(scope, "in_slot", {"slot": slot, "history": history})
+
+    def like(self, scope: Scope, memory: Memory) -> list[Memory]:
+        """What the same project has with the same text, superseded or not; what holds comes first."""
+        key = bytes.fromhex(dedup_key(memory.content))
+        return self._all(scope, "like", {"dedup_key": key, "project_name": memory.project})
+
+    def replaced(self, scope: Scope, memory_id: str) -> list[Memory]:
+        """What a memory took the place of, the latest first."""
+        return self._all(scope, "replaced", {"id": memory_id})
+
+    def from_source(self, scope: Scope, source: str, *, deleted: bool = False) -> list[Memory]:
+        """What came from a session, an origin or a maker, or was said by it too; `deleted`: what of it is deleted."""
+        return self._all(scope, "from_source", {"source": source, "deleted": deleted})
+
+    def marks(self, scope: Scope, *, now: datetime) -> dict[str | None, str]:
+        """For each project with memories, and for those of none, what changes whenever one of them does or expires."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return {}
+            found = connection.execute(_Q["marks"], {**rows.params(), "now": iso(now)})
+            return {project: ":".join(map(str, numbers)) for project, *numbers in found}
 
     def _all(self, scope: Scope, query: str, params: Mapping[str, object]) -> list[Memory]:
         with self._db.read() as connection:
@@ -196,6 +236,45 @@ def _is_taken_away(connection: apsw.Connection, owner: int, memory: Memory) -> b
         if scoping.one(connection, _Q["is_deleted"], {"owner": owner, "evidence": evidence, "id": memory.id}):
             return True
     return any(scoping.one(connection, _Q["is_forgotten"], {"owner": owner, "key": key}) for key in keys)
+
+
+def _add_one(connection: apsw.Connection, owner: int, memory: Memory) -> None:
+    project = None if memory.project is None else scoping.ensure_project(connection, owner, memory.project)
+    try:
+        _insert(connection, owner, memory, project)
+    except apsw.ConstraintError:
+        raise Conflict("another memory here says the same") from None
+
+
+def _insert(connection: apsw.Connection, owner: int, memory: Memory, project: int | None) -> int:
+    params = {**_params(memory), "owner": owner, "project": project}
+    doc = int(scoping.row(connection, _Q["add"], params)[0])
+    if memory.deleted_at is None:
+        index.add(connection, "memory", doc)
+    audit(connection, owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
+    return doc
+
+
+def _rewrite(connection: apsw.Connection, rows: scoping.Rows, memory: Memory, at: datetime) -> None:
+    """The row of a memory as it is now; its old wording is kept, and what is searched is made again if it changed."""
+    found = connection.execute(_Q["get"], {**rows.params(), "id": memory.id}).fetchone()
+    if found is None:
+        raise NotFound(f"no memory {memory.id}")
+    before = memory_of(found)
+    if before.version != memory.version:
+        raise Conflict(f"memory {memory.id} is at version {before.version}, not {memory.version}")
+    was, is_ = before.deleted_at is None, memory.deleted_at is None
+    again = was != is_ or any(getattr(before, name) != getattr(memory, name) for name in _INDEXED)
+    if again and was:
+        index.drop(connection, "memory", found[0], vectors=not is_)
+    if any(getattr(before, name) != getattr(memory, name) for name in _WORDED):
+        connection.execute(_Q["keep_version"], {"row": found[0], "until": iso(at)})
+    try:
+        connection.execute(_Q["update"], {**_params(memory), "row": found[0]})
+    except apsw.ConstraintError:
+        raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
+    if again and is_:
+        index.add(connection, "memory", found[0])
 
 
 def _end(connection: apsw.Connection, owner: int, old: Memory, new: Memory) -> None:

@@ -72,6 +72,14 @@ class SqliteSessions:
             params = {**_visible(rows), "limit": limit, "offset": offset}
             return [_session(row) for row in connection.execute(_Q["sessions"], params)]
 
+    def directories(self, scope: Scope) -> list[tuple[str | None, str]]:
+        """Where sessions ran, each project and directory once, the latest first."""
+        with self._db.read() as connection:
+            rows = scoping.find(connection, scope)
+            if rows is None:
+                return []
+            return [(project, cwd) for project, cwd in connection.execute(_Q["directories"], _visible(rows))]
+
     def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]:
         """Add events in order, in one transaction; False for one that was there before or was forgotten."""
         with self._db.write() as connection:

@@ -6,7 +6,9 @@ ALTER TABLE memories ADD COLUMN maker TEXT NOT NULL DEFAULT 'said';
 ALTER TABLE memories ADD COLUMN slot TEXT;             -- what it tells the value of: a newer value takes its place
 ALTER TABLE memories ADD COLUMN confirmed_at TEXT;     -- when the user said that it is so
 UPDATE memories SET trust = 'user' WHERE origin = 'user';
-CREATE INDEX memories_by_slot ON memories (owner, slot) WHERE slot IS NOT NULL AND superseded_at IS NULL AND deleted_at IS NULL;
+CREATE INDEX memories_by_slot ON memories (owner, slot) WHERE slot IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX memories_by_text ON memories (owner, dedup_key) WHERE deleted_at IS NULL;
+CREATE INDEX memories_by_successor ON memories (owner, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (owner, session) WHERE session IS NOT NULL;
 
 DROP VIEW memory_rows;

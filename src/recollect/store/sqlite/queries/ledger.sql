@@ -24,6 +24,9 @@ GROUP BY s.day, p.name, s.use, s.model ORDER BY s.day, p.name, s.use, s.model;
 
 -- A call that was answered has figures; one that was refused is settled with none, one that failed is not settled.
 -- name: unanswered
-SELECT count(*), max(at) FROM spending
-WHERE owner = :owner AND day >= :day AND model = :model AND row > ifnull(
-  (SELECT max(row) FROM spending WHERE owner = :owner AND day >= :day AND model = :model AND settled AND input + output > 0), 0);
+WITH calls AS (
+  SELECT row, at, settled AND input + output > 0 AS answered FROM spending
+  WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :scope_project)
+    AND day >= :day AND model = :model
+)
+SELECT count(*), max(at) FROM calls WHERE row > ifnull((SELECT max(row) FROM calls WHERE answered), 0);

@@ -23,9 +23,9 @@ RETURNING row;
 
 -- name: update
 UPDATE memories
-SET kind = :kind, origin = :origin, content = :content, why = :why, tags = :tags, importance = :importance, confidence = :confidence,
+SET kind = :kind, origin = :origin, session = :session, content = :content, why = :why, tags = :tags, importance = :importance, confidence = :confidence,
     evidence = :evidence, anchors = :anchors, meta = :meta, dedup_key = :dedup_key, content_hash = :content_hash,
-    superseded_by = :superseded_by, superseded_at = :superseded_at, expires_at = :expires_at, archived_at = :archived_at,
+    occurred_at = :occurred_at, superseded_by = :superseded_by, superseded_at = :superseded_at, expires_at = :expires_at, archived_at = :archived_at,
     deleted_at = :deleted_at, trust = :trust, maker = :maker, slot = :slot, confirmed_at = :confirmed_at, version = :version + 1
 WHERE row = :row AND version = :version;
 
@@ -64,9 +64,36 @@ ORDER BY occurred_at, id;
 
 -- name: in_slot
 SELECT * FROM memory_rows
-WHERE owner = :owner AND slot = :slot AND deleted_at IS NULL AND superseded_at IS NULL
+WHERE owner = :owner AND slot = :slot AND deleted_at IS NULL AND (:history OR superseded_at IS NULL)
   AND (:any_project OR project IS NULL OR project = :scope_project)
 ORDER BY occurred_at DESC, id;
+
+-- name: marks
+SELECT project_name, count(*), sum(version), max(row), sum(expires_at IS NOT NULL AND expires_at <= :now) FROM memory_rows
+WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :scope_project)
+GROUP BY project_name;
+
+-- name: like
+SELECT * FROM memory_rows
+WHERE owner = :owner AND dedup_key = :dedup_key AND project_name IS :project_name AND deleted_at IS NULL
+  AND (:any_project OR project IS NULL OR project = :scope_project)
+ORDER BY superseded_at IS NOT NULL, occurred_at DESC, id;
+
+-- name: replaced
+SELECT * FROM memory_rows
+WHERE owner = :owner AND superseded_by = :id AND deleted_at IS NULL
+  AND (:any_project OR project IS NULL OR project = :scope_project)
+ORDER BY superseded_at DESC, id;
+
+-- name: from_source
+SELECT * FROM memory_rows
+WHERE owner = :owner AND (deleted_at IS NOT NULL) = :deleted
+  AND (session = :source OR origin = :source OR maker = :source OR json_extract(meta, '$.revoked.source') = :source
+       OR EXISTS (SELECT 1 FROM json_each(evidence) e WHERE e.value ->> '$.session' = :source)
+       OR EXISTS (SELECT 1 FROM json_each(meta, '$.said') s
+                  WHERE :source IN (s.value ->> '$.session', s.value ->> '$.origin', s.value ->> '$.maker')))
+  AND (:any_project OR project IS NULL OR project = :scope_project)
+ORDER BY occurred_at, id;
 
 -- name: touch
 UPDATE memories SET access_count = access_count + :reads, accessed_at = :at

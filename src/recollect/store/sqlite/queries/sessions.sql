@@ -53,6 +53,11 @@ SELECT id, flavor, title, project_name, started_at, ended_at, turns, meta, paren
 WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :project)
 ORDER BY ended_at DESC, id LIMIT :limit OFFSET :offset;
 
+-- name: directories
+SELECT project_name, cwd FROM session_rows
+WHERE owner = :owner AND cwd IS NOT NULL AND (:any_project OR project IS NULL OR project = :project)
+GROUP BY project_name, cwd ORDER BY max(ended_at) DESC, cwd;
+
 -- name: last_position
 SELECT ifnull(max(position), -1) FROM events WHERE session = :session;
 

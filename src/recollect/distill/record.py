@@ -1,0 +1,93 @@
+"""A session's events as `vet` asks about them: whose words an event has, and what text from outside had ordered.
+
+An order is what a tool's result, a page, a file or injected text says is always, never or from now on to be done, or
+says in the user's name. That an agent repeats it, or that somebody nods to that, does not make it trusted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from recollect.distill.stated import alike, telling
+from recollect.model import Event
+
+_ORDERING = (
+    r"always|never|remember|from now on|going forward|prefers?|ignore|disregard|the user|users? wants?|mandatory"
+    r"|recommends?|(?:must|should|shall|have to|need to|required to|please) (?:\w+ )?(?:use|run|install|add|set|call"
+    r"|send|upload|execute|enable|disable|download|visit|open|fetch|write|push)"
+    r"|immer|niemals|merke?|toujours|jamais|siempre|nunca|recuerda"
+)
+_ORDER = re.compile(rf"\b(?:{_ORDERING})\b", re.IGNORECASE)
+# What does something where it stands: addresses, and commands that run what they fetch.
+_LIVE = re.compile(
+    r"\b[a-z][a-z+.-]{1,9}://|\bwww\.|\|\s*(?:ba|z|da)?sh\b|\b(?:curl|wget|eval|base64)\b", re.IGNORECASE
+)
+_TOLD = re.compile(r"\bthe user (?:chose|refused|asked)\b", re.IGNORECASE)
+_BEFORE, _AFTER = 3, 8  # telling words around an ordering one that are taken for the order
+_AROUND = 240  # characters in which these stand, at most to the ends of the line
+_LOOKED_AT = 65_536
+_FEWEST = 2  # words of a draft that can be an order
+_SHARE = 0.6  # of a draft's words, and
+_SHARE_OF_ORDER = 0.3  # of an order's, that make the two the same
+_PARTS = re.compile(r"[.;:!?](?=\s|$)|[()`\"“”\n]")
+_OUTSIDE = ("tool", "web", "import", "injected")
+# Tools whose refusal the host words itself; that of any other can be forged by the tool.
+_OF_THE_HOST = frozenset(("shell", "edit", "read", "search", "plan"))
+_CALLS = frozenset(("tool_call", "edit", "test_run"))
+
+
+class Record:
+    """The events of one session by key."""
+
+    def __init__(self, events: Mapping[str, Event]) -> None:
+        self.events = events
+        self._actions: dict[object, object] | None = None
+        self._orders: list[frozenset[str]] | None = None
+
+    def is_persons(self, event: Event) -> bool:
+        """Whether an event has a person's words: a prompt, or what was said when a call of the host's was refused."""
+        if event.origin != "user":
+            return False
+        if event.kind != "human_intervention":
+            return event.kind == "user_prompt"
+        if self._actions is None:
+            calls = (one.meta for one in self.events.values() if one.kind in _CALLS)
+            self._actions = {meta.get("call"): meta.get("action") for meta in calls if meta.get("call")}
+        return self._actions.get(event.meta.get("call")) in _OF_THE_HOST
+
+    def ordered(self, content: str) -> bool:
+        """Whether text from outside ordered what a part of a content says."""
+        if self._orders is None:
+            outside = (one for one in self.events.values() if one.origin in _OUTSIDE)
+            texts = (one.text[:_LOOKED_AT] for one in outside if one.meta.get("action") != "ask")
+            self._orders = list(dict.fromkeys(order for text in texts for order in _orders_in(text)))
+        return any(self._is_ordered(set(telling(part))) for part in (content, *_PARTS.split(content)))
+
+    def _is_ordered(self, words: set[str]) -> bool:
+        if len(words) < _FEWEST:
+            return False
+        for order in self._orders or ():
+            shared = sum(word in order or any(alike(word, other) for other in order) for word in words)
+            if shared >= max(_FEWEST, _SHARE * len(words), _SHARE_OF_ORDER * len(order)):
+                return True
+        return False
+
+
+def is_live(content: str) -> bool:
+    """Whether a text has something in it that does something where it stands: an address, a command that fetches."""
+    return _LIVE.search(content) is not None
+
+
+def is_order(content: str) -> bool:
+    """Whether a text says what is to be done, or what the user wants; that they chose or refused is not an order."""
+    return _ORDER.search(_TOLD.sub("", content)) is not None
+
+
+def _orders_in(text: str) -> Iterator[frozenset[str]]:
+    for found in _ORDER.finditer(text):
+        start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _AROUND)
+        stop = text.find("\n", found.end())
+        end = min(len(text) if stop < 0 else stop, found.end() + _AROUND)
+        before, after = telling(text[start : found.start()]), telling(text[found.start() : end])
+        yield frozenset(before[-_BEFORE:] + after[:_AFTER])
