@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from recollect import clock as time
 from recollect.capture.exchange import Exchange, events_of
 from recollect.clock import Clock, TimeLike
-from recollect.distill.memory import checked_changes, new_memory
-from recollect.errors import InvalidInput, ModelError, NotFound
+from recollect.distill.memory import check_preference, checked_changes, new_memory
+from recollect.errors import InvalidInput, ModelError, NotFound, RecollectError
 from recollect.model import (
     TIERS,
     Context,
@@ -47,9 +47,13 @@ from recollect.text import estimate_tokens, require_text
 if TYPE_CHECKING:
     from recollect.distill.digest import Digest
     from recollect.distill.gist import Summarizer
+    from recollect.inject.hosts import Block
     from recollect.models.port import Embedder
+    from recollect.pipeline.consulting import Consultant
     from recollect.pipeline.coverage import Coverage
+    from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
+    from recollect.pipeline.prepare import Prepared
     from recollect.pipeline.sweep import Report
 
 
@@ -77,6 +81,8 @@ class Recollect:
         self._meaning = Meaning(store, settings, embedder)
         self._reads = Reads(store, scope, clock)
         self._worker = Worker(self._background) if background else None
+        self.directory: Path | None = None  # where it is used: hooks there tell of the project before a session ran
+        self._stale = False  # what is laid ready for agents does not say what the memories say now
 
     @classmethod
     def open(
@@ -122,6 +128,7 @@ class Recollect:
         if self._worker is not None:
             self._worker.stop()
         self._reads.write()
+        self._refresh()
         self.store.close()
 
     # -- capture ---------------------------------------------------------------------------------------------------
@@ -158,7 +165,10 @@ class Recollect:
         expires_at: TimeLike | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Memory:
-        """Keep one thing worth knowing. What this project knows already is not kept twice: that memory is returned."""
+        """Keep one thing worth knowing, and let it take the place of what it says anew or otherwise.
+
+        What this project knows already is not kept twice: that memory is returned.
+        """
         given = {
             "content": content,
             "kind": kind,
@@ -174,10 +184,14 @@ class Recollect:
             "expires_at": expires_at,
             "meta": meta,
         }
-        memory = new_memory(given, project=self.scope.project, now=self._clock())
-        kept, _ = self.store.memories.add(self.scope, memory)
-        self._ring()
-        return kept
+        return self._settle(new_memory(given, project=self.scope.project, now=self._clock()))
+
+    def _settle(self, memory: Memory, replacing: Sequence[str] = ()) -> Memory:
+        from recollect.pipeline.settling import settle
+
+        settled = settle(self.store, self.scope, memory, self._clock, replacing=replacing)
+        self._changed()
+        return settled.memory
 
     def sweep(
         self,
@@ -202,7 +216,7 @@ class Recollect:
                 self.store, self.scope, self.settings, self._clock, found, dry_run=dry_run, progress=progress
             )
         if not dry_run:
-            self._ring()
+            self._distilled(report)
         return report
 
     def drain(self) -> Drained:
@@ -210,7 +224,8 @@ class Recollect:
         from recollect.pipeline.drain import drain
 
         drained = drain(self.store, self.scope, self.settings, self._clock)
-        self._ring()
+        if drained.records:
+            self._distilled(drained.report)
         return drained
 
     def backfill(
@@ -235,7 +250,7 @@ class Recollect:
             progress=progress,
         )
         if not dry_run:
-            self._ring()
+            self._distilled(report)
         return report
 
     def coverage(self, sources: Mapping[str, Sequence[str | Path]] | None = None) -> Coverage:
@@ -253,6 +268,46 @@ class Recollect:
     def digest(self, session: str) -> Digest | None:
         """What a captured session was: goal, files, commands, tests, errors, cost, outcome."""
         return self.store.digests.get(self.scope, session)
+
+    def distill(self, sessions: Iterable[str] | None = None) -> Distilled:
+        """Make memories of these sessions, or of all that are due; what is known already is not made twice."""
+        from recollect.pipeline.distilling import distill_due, distill_sessions
+
+        model = self._consultant()
+        how: dict[str, Any] = {"extractor": model, "judge": model.judge if model else None}
+        if sessions is None:
+            done = distill_due(self.store, self.scope, self._clock, **how)
+        else:
+            done = distill_sessions(self.store, self.scope, sessions, self._clock, **how)
+        if done.changed:
+            self.prepare()
+        self._ring()
+        return done
+
+    def prepare(self, directory: Path | None = None) -> Prepared:
+        """Lay ready what hooks will show agents, from what is known now; `directory` is one of this project's."""
+        from recollect.pipeline.prepare import prepare
+
+        self._stale = False
+        return prepare(self.store, self.scope, self.settings, self._clock, directory=directory or self.directory)
+
+    def standing(self, host: str = "claude", directory: Path | None = None) -> Block:
+        """What an agent is told before it asks, in its host's form, without what the host loads there by itself."""
+        from recollect.pipeline.prepare import standing
+
+        return standing(self.store, self.scope, self.settings, self._clock(), host, directory)
+
+    def put_into(self, file: str | Path) -> Block:
+        """Keep the same in a marked block in this file from now on."""
+        from recollect.pipeline.prepare import put_into
+
+        return put_into(self.store, self.scope, self.settings, self._clock, Path(file))
+
+    def take_out_of(self, file: str | Path) -> bool:
+        """Take that block out again, and every other byte is as it was; whether there was one."""
+        from recollect.pipeline.prepare import take_out_of
+
+        return take_out_of(self.settings, Path(file))
 
     # -- recall ----------------------------------------------------------------------------------------------------
 
@@ -343,6 +398,13 @@ class Recollect:
         sharp = self.recall(message, limit=details, exclude_session=session, tiers=("memory", "turn")).hits
         return build(persona, [gist for gist in known if gist], sharp, self.recent(session, recent), message)
 
+    def prompt(self, session: str, message: str, *, recent: int = 10, max_tokens: int = 2_000) -> str:
+        """A whole prompt as text: the session's recent turns, what was recalled from others, the new message."""
+        from recollect.inject.prompt import build
+
+        context = self.context(message, max_tokens, exclude_session=session)
+        return build(self.recent(session, recent), context.text, message)
+
     # -- sessions --------------------------------------------------------------------------------------------------
 
     def ensure_session(self, session: str, title: str | None = None) -> Session:
@@ -407,25 +469,43 @@ class Recollect:
         if expected_version is not None:
             memory = replace(memory, version=expected_version)
         changed = replace(memory, **checked_changes(changes))
+        check_preference(changed.kind, changed.trust)
+        if changed.content != memory.content:
+            from recollect.pipeline.settling import slot_for
+
+            changed = replace(changed, slot=slot_for(replace(changed, slot=None)))
         kept = self.store.memories.update(self.scope, changed, at=self._clock(), note="update")
-        self._ring()
+        self._changed()
         return kept
 
     def supersede(self, memory_id: str, content: str, **fields: Any) -> Memory:
         """Say it anew: the old memory stays as history, the new one is what is true now."""
+        from recollect.distill.memory import check_may_supersede
+
         old = self.get(memory_id)
-        fields = {"kind": old.kind, "tags": old.tags, "importance": old.importance, **fields}
-        new = self.remember(content, **fields)
-        if new.id == old.id:
-            return new
-        ended = replace(old, superseded_by=new.id, superseded_at=max(new.occurred_at, old.occurred_at))
-        self.store.memories.update(self.scope, ended, at=self._clock(), note="supersede")
-        return new
+        given = {"kind": old.kind, "tags": old.tags, "importance": old.importance, **fields, "content": content}
+        new = new_memory(given, project=old.project, now=self._clock())
+        check_may_supersede(new, old)
+        return self._settle(new, replacing=(old.id,))
+
+    def confirm(self, memory_id: str, kind: str | None = None) -> Memory:
+        """The user says that a memory is so: from now on it is trusted as their own word, and may be a preference."""
+        from recollect.distill.memory import confirmed
+        from recollect.pipeline.settling import resettle
+
+        def edit(memory: Memory) -> Memory:
+            return confirmed(memory, self._clock(), kind)
+
+        kept = resettle(self.store, self.scope, self.get(memory_id).id, edit, self._clock, note="confirm")
+        self._changed()
+        return kept
 
     def archive(self, memory_id: str, archived: bool = True) -> Memory:
         """Put a memory away (or back): it is found only when asked for."""
         changed = replace(self.get(memory_id), archived_at=self._clock() if archived else None)
-        return self.store.memories.update(self.scope, changed, at=self._clock(), note="archive")
+        kept = self.store.memories.update(self.scope, changed, at=self._clock(), note="archive")
+        self._changed()
+        return kept
 
     def forget(
         self,
@@ -448,11 +528,12 @@ class Recollect:
             else:
                 receipt = keeping.forget_session(self.scope, session, at=now)
             forget_records(self.settings, session=session, project=self.scope.project)
-            return receipt
+            return self._unprepared(receipt, everything=everything)
         assert memory_id is not None
         if not soft:
-            return self.store.keeping.forget_memory(self.scope, memory_id, at=now)
+            return self._unprepared(self.store.keeping.forget_memory(self.scope, memory_id, at=now))
         self.store.memories.update(self.scope, replace(self.get(memory_id), deleted_at=now), at=now, note="delete")
+        self._changed()
         return Receipt({"memories": 1}, complete=False)
 
     def restore(self, memory_id: str) -> Memory:
@@ -460,11 +541,39 @@ class Recollect:
         memory = self.store.memories.get(self.scope, memory_id)
         if memory is None or memory.deleted_at is None or not memory.content:
             raise NotFound(f"no deleted memory {memory_id[:60]} that can be restored")
-        kept = self.store.memories.update(
-            self.scope, replace(memory, deleted_at=None), at=self._clock(), note="restore"
-        )
-        self._ring()
-        return kept
+        return self.reinstate(memory_id)[0]
+
+    def revoke(self, source: str, *, dry_run: bool = False) -> Receipt:
+        """Take away softly, as one step, what came from a session, an origin or a maker; `reinstate` gives it back.
+
+        What others said too stays and is trusted as they are; what the source had superseded holds again.
+        """
+        from recollect.pipeline.revoking import revoke, would_revoke
+
+        check_id(source, "source")
+        if dry_run:
+            return Receipt(would_revoke(self.store, self.scope, source, self._clock()).counts, complete=False)
+        counts = revoke(self.store, self.scope, source, self._clock).counts
+        self._changed()
+        return Receipt(counts, complete=False)
+
+    def reinstate(self, name: str) -> tuple[Memory, ...]:
+        """Bring back a memory that was superseded, merged or softly forgotten, or all that was revoked of a source."""
+        from recollect.pipeline.revoking import bring_back, reinstate
+
+        if self.store.memories.get(self.scope, name) is not None:
+            back: tuple[Memory, ...] = (bring_back(self.store, self.scope, name, self._clock),)
+        else:
+            back = reinstate(self.store, self.scope, name, self._clock)
+        self._changed()
+        return back
+
+    def _unprepared(self, receipt: Receipt, *, everything: bool = False) -> Receipt:
+        """What was laid ready for agents says nothing of what was forgotten; else the receipt is not complete."""
+        from recollect.pipeline.prepare import forget
+
+        done = forget(self.store, self.scope, self.settings, self._clock, everything=everything)
+        return replace(receipt, complete=False) if done.problems else receipt
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
@@ -518,7 +627,7 @@ class Recollect:
         from recollect.store.portable import load
 
         counts = load(self.store, self.scope, records)
-        self._ring()
+        self._changed()
         return counts
 
     def backup(self, target: str | Path) -> int:
@@ -535,8 +644,49 @@ class Recollect:
         if self._summarizer is None:
             from recollect.distill.gist import ExtractiveSummarizer
 
-            self._summarizer = ExtractiveSummarizer()
+            model = self._consultant()
+            self._summarizer = model.summarizer() if model else ExtractiveSummarizer()
         return self._summarizer
+
+    def _consultant(self) -> Consultant | None:
+        """The language model in the settings, within its budget; None by default."""
+        if self.settings.llm == "none":
+            return None
+        from recollect.pipeline.consulting import consult
+
+        return consult(self.store, self.scope.within(None), self.settings, self._clock)
+
+    def _distilled(self, report: Report) -> None:
+        """After sessions were read: memories of all that are due, whatever their project."""
+        from recollect.pipeline.distilling import distill_due
+
+        if self.settings.distill:
+            model = self._consultant()
+            done = distill_due(
+                *(self.store, self.scope.within(None), self._clock),
+                extractor=model,
+                judge=model.judge if model else None,
+            )
+            report.distilled(done.outcomes, done.failed)
+        self.prepare()
+        self._ring()
+
+    def _changed(self) -> None:
+        """Memories changed: there are vectors to make, and what agents are shown is to be said anew."""
+        self._stale = True
+        self._ring()
+
+    def _refresh(self) -> None:
+        """Lay ready anew what agents are shown, if they are shown anything here."""
+        from recollect.hookreply import PREPARED
+
+        if self._stale and (self.settings.memory_files or (self.settings.data_dir / PREPARED).is_dir()):
+            try:
+                self.prepare()
+            except (RecollectError, OSError) as error:  # what was asked for is done; this is made good the next time
+                import logging
+
+                logging.getLogger(__name__).warning("what agents are shown could not be renewed: %s", error)
 
     def _ring(self) -> None:
         if self._worker is not None:
@@ -549,6 +699,7 @@ class Recollect:
         from recollect.pipeline.gists import summarize_due
 
         summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
+        self._refresh()
         embedder = self.embedder()
         if embedder is not None and self._meaning.fits(embedder):
             with alone(self.settings.data_dir / "embed.lock") as free:

@@ -1,8 +1,9 @@
-"""The hook an agent starts: what stands on stdin becomes one record in the spool, and nothing else happens.
+"""The hook an agent starts: what stands on stdin becomes one record in the spool; then, at most, one answer is printed.
 
-Started by path as `python -I -S hook.py DATA_DIR AGENT`, so it imports nothing of Recollect and hardly anything else.
-It prints nothing, starts nothing, exits 0, and leaves within 400 ms whatever stdin, the disk or the clock do. A record
-is one file: MAGIC, the sizes of header and body (4 bytes each), header, body, and a MAC under this installation's key.
+Started by path as `python -I -S hook.py DATA_DIR AGENT`, so it imports hardly anything. It starts nothing, exits 0, and
+leaves within 400 ms whatever stdin, the disk or the clock do. A record is one file: MAGIC, the sizes of header and body
+(4 bytes each), header, body, and a MAC under this installation's key. Only when that is on the disk, and the event is
+one whose answer the agent reads, `recollect.hookreply` is loaded to find one.
 """
 
 # ruff: noqa: PTH103, PTH109, PTH117, SIM105
@@ -28,12 +29,15 @@ PREFIX = len(MAGIC) + 8
 MAC_BYTES = 32
 MAX_BODY = 4 * 2**20
 SPOOL, SUFFIX, MISSED, KEY = "spool", ".record", "missed", "install.key"
-AGENTS = ("claude", "codex", "grok")
+AGENTS = ("claude", "codex", "grok", "gemini", "cursor", "opencode")
+# What agents call the events that take an answer, so that for all others nothing more is loaded.
+ANSWERED = (b"essionStart", b"UserPromptSubmit", b"BeforeAgent")
 HINTS = ("GROK_SESSION_ID", "GROK_HOOK_EVENT", "CLAUDE_PROJECT_DIR", "CLAUDE_CODE_SESSION_ID")
 INNER = "RECOLLECT_INNER"  # set for the model calls we make ourselves, which are never captured
 
-# Seconds after the start by which stdin is no longer waited for, the record given up, and the process gone.
-_READ, _WRITE, _LEAVE = 0.25, 0.36, 0.4
+# Seconds after the start by which stdin is no longer waited for, no answer is begun, the record is given up, and the
+# process is gone; an answer that is being written then has until the last of them.
+_READ, _ANSWER, _WRITE, _LEAVE, _PRINT = 0.25, 0.3, 0.36, 0.4, 0.6
 _HINT_BYTES = 4096
 _CHUNK = 65536
 
@@ -84,12 +88,14 @@ def mac(key: bytes, content: bytes) -> bytes:
     return blake2b(content, digest_size=MAC_BYTES, key=key, person=b"spool").digest()
 
 
-def open_private(path: str, parent: "int | None" = None) -> int:
+def open_private(path: str, parent: "int | None" = None, make: bool = True) -> int:
     """A handle on a directory of ours, made if missing; a link, or one that others own or may write to, is refused."""
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         handle = os.open(path, flags, dir_fd=parent)
     except FileNotFoundError:
+        if not make:
+            raise
         if parent is None:
             os.makedirs(path, 0o700, exist_ok=True)
         else:
@@ -220,37 +226,69 @@ def _count_missed(data_dir: str) -> None:
     count(open_private(SPOOL, open_private(data_dir)), MISSED)
 
 
+def reply(data_dir: str, agent: str, body: bytes, env: "Mapping[str, str]", until: float) -> bytes:
+    """What to print for a record that is safe: one JSON object, or nothing."""
+    if not any(name in body for name in ANSWERED):
+        return b""
+    if __name__ == "__main__":
+        # Without `site` there is no package to import from. This stands for it, and finds nothing but what lies here.
+        package = sys.modules["recollect"] = type(sys)("recollect")
+        package.__path__ = [os.path.dirname(os.path.abspath(__file__))]  # noqa: PTH100, PTH120
+        sys.modules["recollect.hook"] = sys.modules[__name__]
+    from recollect import hookreply
+
+    return hookreply.reply(data_dir, agent, body, env, until)
+
+
 def _serve(data_dir: str, agent: str, began: float) -> None:
     """Threads do what may hang, and the one that saved the record ends the process; here the clock is watched."""
     chunks: list[bytes] = []
     written: list[str] = []
+    printing: list[bytes] = []
     taken, saved = _thread.allocate_lock(), _thread.allocate_lock()
     saved.acquire()
 
-    def save(body: bytes, cut: bool, leave: bool) -> None:
+    def save(body: bytes, cut: bool) -> bool:
         if not taken.acquire(blocking=False):
-            return  # the other thread is at it
+            return False  # the other thread is at it
         try:
             capture(data_dir, agent, body, os.environ, truncated=cut, written=written)
-            if leave:
-                os._exit(0)
+            return True
         finally:
             saved.release()
 
     def work() -> None:
         over = _read(chunks)
-        save(b"".join(chunks), over, not over)
+        body = b"".join(chunks)
+        if save(body, over) and not over:
+            answer = reply(data_dir, agent, body, os.environ, began + _ANSWER)
+            if answer and time.monotonic() < began + _ANSWER:
+                printing.append(answer)
+                _print(answer)
+            os._exit(0)
         while over and os.read(0, _CHUNK):
             pass  # dropped, so that the agent's write does not fail
+
+    def save_what_came() -> None:
+        if save(b"".join(chunks), True):
+            os._exit(0)
 
     def wait(lock: "_thread.LockType", until: float) -> bool:
         return lock.acquire(timeout=max(0.0, began + until - time.monotonic()))
 
     working = _begin(work)
     if not wait(saved, _READ):
-        _begin(lambda: save(b"".join(chunks), True, True))  # stdin is not closed: what came so far
+        _begin(save_what_came)  # stdin is not closed
         wait(saved, _WRITE)
-    wait(working if written else _begin(lambda: _count_missed(data_dir)), _LEAVE)
+    done = working if written else _begin(lambda: _count_missed(data_dir))
+    if not wait(done, _LEAVE) and printing:
+        wait(done, _PRINT)
+
+
+def _print(answer: bytes) -> None:
+    rest = memoryview(answer)
+    while rest:
+        rest = rest[os.write(1, rest) :]
 
 
 def _read(chunks: "list[bytes]") -> bool:

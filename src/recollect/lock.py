@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def waiting(lock: Path, seconds: float) -> Iterator[bool]:
+    """The same after waiting for whoever holds it; False when that takes longer than so many seconds."""
+    until = time.monotonic() + seconds
+    while True:
+        with alone(lock) as free:
+            if free or time.monotonic() >= until:
+                yield free
+                return
+        time.sleep(0.01)
 
 
 @contextmanager

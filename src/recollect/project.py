@@ -52,6 +52,11 @@ def resolve(directory: Path, aliases: Mapping[str, str] | None = None) -> Projec
     return Project(_short(str(top or here)), "directory", str(here))
 
 
+def top_of(directory: Path) -> Path | None:
+    """The top of the working tree that a directory is in, if it is in one."""
+    return _git_dirs(directory)[0]
+
+
 def _short(path: str) -> str:
     """A path as a name: the end of one that is too long for a name, and a hash of all of it."""
     return path if len(path) <= MAX_ID_CHARS else f"…{path[-200:]}#{stable_key(path)[:12]}"

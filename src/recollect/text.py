@@ -27,8 +27,8 @@ _LINE_ENDS = re.compile("\r\n?")
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f\U000e0100-\U000e01ef"
     "\ud800-\udfff]"
-    "|[\ufe00-\ufe0f]{2,}"
 )
+_SELECTORS = re.compile("[\ufe00-\ufe0f]{2,}")  # more than one on a character show nothing, and may hide something
 
 
 def storable(text: str) -> str:
@@ -76,7 +76,7 @@ def present(text: str) -> str:
     """Text as it may be shown anywhere: no escape sequences, control, direction or invisible characters."""
     if text.isascii() and text.isprintable():
         return text
-    return _HIDDEN.sub("", _LINE_ENDS.sub("\n", _ESCAPES.sub("", text)))
+    return _SELECTORS.sub("", _HIDDEN.sub("", _LINE_ENDS.sub("\n", _ESCAPES.sub("", text))))
 
 
 def one_line(text: str, limit: int = 0) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from recollect.clock import parse_time
 from recollect.distill.importance import importance_of, tags_of
+from recollect.distill.sayings import confirmation, rank_of, sayings_of, with_sayings
 from recollect.errors import InvalidInput
 from recollect.ids import uuid7
 from recollect.model import ORIGINS, Memory, check_id, parse_kind, parse_tags, parse_unit
@@ -31,8 +33,30 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+# What somebody does not say about a memory.
+_UNSAID: dict[str, Any] = {
+    "kind": "note",
+    "why": None,
+    "tags": None,
+    "importance": None,
+    "confidence": 1.0,
+    "origin": "user",
+    "session": None,
+    "evidence": (),
+    "anchors": (),
+    "occurred_at": None,
+    "expires_at": None,
+    "meta": None,
+    "slot": None,
+}
+
+
 def new_memory(given: Mapping[str, Any], *, project: str | None, now: datetime) -> Memory:
     """A memory from what the caller gave; tags and importance are worked out when they were not given."""
+    unknown = sorted(given.keys() - _UNSAID.keys() - {"content"})
+    if unknown:
+        raise InvalidInput(f"a memory has no {unknown[0]!r}", hint="It has: content, " + ", ".join(_UNSAID))
+    given = {**_UNSAID, **given}
     content, kind = _CHECKS["content"](given["content"]), parse_kind(given["kind"])
     origin, session, at = given["origin"], given["session"], given["occurred_at"]
     if origin not in ORIGINS or origin == "injected":
@@ -56,9 +80,26 @@ def new_memory(given: Mapping[str, Any], *, project: str | None, now: datetime) 
         anchors=tuple(given["anchors"]),
         meta=dict(given["meta"] or {}),
         trust="user" if origin == "user" else "quoted",
-        slot=given.get("slot"),
+        slot=given["slot"],
         expires_at=_CHECKS["expires_at"](given["expires_at"]),
     )
+
+
+def confirmed(memory: Memory, at: datetime, kind: str | None = None) -> Memory:
+    """A memory that the user said is so: trusted as their own word, whoever said it first."""
+    if memory.superseded_at is not None:
+        raise InvalidInput("this memory was superseded", hint="Say what is true now: `recollect remember TEXT`.")
+    said = with_sayings(memory, [*sayings_of(memory), confirmation(memory, at)])
+    return said if kind is None else replace(said, kind=parse_kind(kind))
+
+
+def check_may_supersede(new: Memory, old: Memory) -> None:
+    """What is trusted less cannot take the place of what is trusted more: InvalidInput."""
+    if rank_of(new.trust) < rank_of(old.trust):
+        raise InvalidInput(
+            f"what is {new.trust} cannot take the place of what is trusted as {old.trust}",
+            hint="Remember it beside the other; it is shown as disputed, and the user can confirm it.",
+        )
 
 
 def check_preference(kind: str, trust: str) -> None:

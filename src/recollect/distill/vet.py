@@ -1,37 +1,38 @@
 """Which drafts become memories, and how far each is trusted: decided here, by what they cite, not by who wrote them.
 
 A draft must cite events that exist, and spans that lie in them. It is as trustworthy as the least trusted thing it
-cites. The user's trust, and with it the kind `preference`, is only for what stands in a prompt in the user's own words
-and says no more than they do; rules may mark what they computed as checked; all else is quoted. Names, numbers, paths,
-commands and addresses in a draft must stand in what it cites: what does not is made up.
+cites. The user's trust, and with it the kind `preference`, is only for what a prompt states in the user's own words and
+says no more than they do; rules may mark what they computed as checked, unless text from outside had ordered it; all
+else is quoted. Names, numbers, paths, commands and addresses in a draft must stand in what it cites: what does not is
+made up. The same goes for its why, its slot, its anchors and its tags.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
+from typing import NamedTuple
 
-from recollect.distill.authored import is_own, own_words
-from recollect.distill.draft import MAX_DRAFT_CHARS, MAX_DRAFT_TAGS, RULES, Draft
+from recollect.distill import shape
+from recollect.distill.authored import own_words
+from recollect.distill.draft import MAX_DRAFT_CHARS, RULES, Draft
 from recollect.distill.importance import importance_of, tags_of
+from recollect.distill.record import Record, is_live, is_order
+from recollect.distill.stated import alike, sentences, stating, telling, unsaid
 from recollect.ids import uuid7
-from recollect.model import KIND_ALIASES, KINDS, MAX_TAG_CHARS, Event, Memory
-from recollect.stopwords import STOP_WORDS
-from recollect.text import dedup_key, one_line, storable
+from recollect.model import TRUSTS, Event, Evidence, Memory
+from recollect.text import dedup_key
 
 MAX_MEMORIES = 8
+MAX_DRAFTS = 100  # that are looked at; whoever proposes more is not serious
 _ORDER = ("user", "assistant", "tool", "import", "web")  # the least trusted last
-_SUPPORTED = 0.6  # of a draft's words must be the user's for it to speak for them
-_STEM = 5
-_WORD = re.compile(r"[^\W\d_]{3,}")
-# What cannot be a matter of wording: code, addresses, paths, identifiers, numbers.
-_EXACT = re.compile(
-    r"`[^`\n]+`|\b[a-z][a-z+.-]{1,9}://\S+|(?<![\w/])[~.]?/?[\w.@-]+(?:/[\w.@-]+)+|\b\w+(?:[._-]\w+)+\b|\b[a-z]+[A-Z]\w*\b|\b\d+\b"
-)
-_TOLD = frozenset("user users prefer prefers wants want asked asks said says like likes always never should".split())
+_QUOTED_IMPORTANCE = 0.7  # what nobody vouches for is not pushed before what somebody does
+_UNSURE = 0.5
+_ABOUT = 0.4  # of a draft's words must stand in the texts it cites
+_LOOKED_AT = 65_536
 
 
 @dataclass(slots=True)
@@ -40,6 +41,18 @@ class Vetted:
 
     kept: list[Memory] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
+
+
+class _Cited(NamedTuple):
+    """A span of an event."""
+
+    event: Event
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.event.text[self.start : self.end]
 
 
 def vet(
@@ -51,121 +64,182 @@ def vet(
     now: datetime,
     limit: int = MAX_MEMORIES,
 ) -> Vetted:
-    """Judge drafts made from a session's events (by key); at most `limit` of them are kept, the most important."""
+    """Judge drafts made from a session's events (by key); at most `limit` are kept, the most trusted of them."""
     vetted = Vetted()
-    known: set[str] = set()
-    for draft in drafts:
-        verdict = _judge(draft, events, session)
-        if isinstance(verdict, str):
-            vetted.refused[verdict] += 1
+    record = Record(events)
+    known: dict[str, Memory] = {}
+    for draft in islice(drafts, MAX_DRAFTS):
+        memory = _judge(draft, record, session=session, project=project, now=now)
+        if isinstance(memory, str):
+            vetted.refused[memory] += 1
             continue
-        memory = _memory(*verdict, session=session, project=project, now=now)
         key = dedup_key(memory.content)
-        if key in known:
+        twin = known.get(key)
+        if twin is not None:
             vetted.refused["said twice"] += 1
-            continue
-        known.add(key)
-        vetted.kept.append(memory)
-    vetted.kept.sort(key=lambda one: -one.importance)
-    for _ in vetted.kept[limit:]:
-        vetted.refused["too many"] += 1
-    del vetted.kept[limit:]
+        if twin is None or TRUSTS.index(memory.trust) < TRUSTS.index(twin.trust):
+            known[key] = memory
+    kept = sorted(known.values(), key=lambda one: (TRUSTS.index(one.trust), -one.importance))
+    vetted.kept = kept[:limit]
+    vetted.refused["too many"] = len(kept[limit:]) + (
+        max(0, len(drafts) - MAX_DRAFTS) if isinstance(drafts, list) else 0
+    )
+    vetted.refused += Counter()  # without what was never counted
     return vetted
 
 
-def _judge(draft: Draft, events: Mapping[str, Event], session: str) -> tuple[Draft, str, str] | str:
-    """The draft put right, its origin and its trust; or why it is refused."""
-    content = one_line(storable(draft.content))
-    if not content:
+def _judge(draft: Draft, record: Record, *, session: str, project: str | None, now: datetime) -> Memory | str:
+    """The memory a draft is worth, or why it is none."""
+    content = shape.text_of(draft.content)
+    if not telling(content):
         return "empty"
     if len(content) > MAX_DRAFT_CHARS:
         return "too long"
-    if not draft.evidence:
+    cited = _cited(draft, record.events, session)
+    if isinstance(cited, str):
+        return cited
+    ruled = draft.maker == RULES
+    if not ruled and _is_made_up(content, cited):
+        return "says what its evidence does not"
+    kind, origin = shape.kind_of(draft.kind), max((_origin(one.event, record) for one in cited), key=_ORDER.index)
+    spoken = _spoken(content, cited, record, kind, ruled=ruled) if origin == "user" else None
+    if spoken:
+        trust = "user"
+    else:
+        trust = "checked" if ruled and draft.checked is True and _holds(content, cited, record) else "quoted"
+        origin = "assistant" if origin == "user" else origin  # a paraphrase is not what the user said
+        kind = "note" if kind == "preference" else kind
+    importance = shape.unit_of(draft.importance)
+    importance = importance_of(kind, content) if importance is None else importance
+    confidence = shape.unit_of(draft.confidence)
+    times = [one.event.occurred_at for one in cited]
+    return Memory(
+        id=uuid7(),
+        kind=kind,
+        content=content,
+        project=project,
+        origin=origin,
+        occurred_at=shape.time_of(draft.occurred_at, min(times), max(times)),
+        recorded_at=now,
+        why=_why(draft, cited, trust, record),
+        tags=_tags(draft, content, cited, trust),
+        importance=min(importance, _QUOTED_IMPORTANCE) if trust == "quoted" else importance,
+        confidence=_UNSURE if confidence is None else confidence,
+        session=session,
+        evidence=tuple(Evidence(session, one.event.key, one.start, one.end) for one in spoken or cited),
+        anchors=_anchors(draft, content, cited),
+        trust=trust,
+        maker=draft.maker if isinstance(draft.maker, str) else "unknown",
+        slot=_slot(draft, content),
+    )
+
+
+def _cited(draft: Draft, events: Mapping[str, Event], session: str) -> list[_Cited] | str:
+    """What a draft cites, exactly; or why that is not good enough."""
+    spans = shape.spans_of(draft.evidence)
+    if spans is None:
+        return "cites in no known form"
+    if not spans:
         return "cites nothing"
     cited = []
-    for span in draft.evidence:
+    for span in spans:
         event = events.get(span.event or "")
         if event is None or span.session != session:
             return "cites what is not there"
         start, end = span.start or 0, len(event.text) if span.end is None else span.end
         if not 0 <= start < end <= len(event.text) or (span.start is None) != (span.end is None):
             return "cites a span that is not there"
-        cited.append((event, start, end))
-    if draft.maker != RULES and _made_up(content, cited):
-        return "says what its evidence does not"
-    origin = max((_origin(event) for event, _, _ in cited), key=_ORDER.index)
-    kind = KIND_ALIASES.get(draft.kind, draft.kind)
-    kind = kind if kind in KINDS else "topic"
-    trust = "quoted"
-    if origin == "user" and _speaks_for_user(content, cited):
-        trust = "user"
-    elif draft.checked and draft.maker == RULES:
-        trust = "checked"
-    if trust != "user":
-        origin = "assistant" if origin == "user" else origin  # a paraphrase is not what the user said
-        kind = "note" if kind == "preference" else kind
-    return replace(draft, content=content, kind=kind), origin, trust
+        cited.append(_Cited(event, start, end))
+    return cited
 
 
-def _origin(event: Event) -> str:
+def _said(cited: list[_Cited]) -> str:
+    return " \n".join(one.text for one in cited)
+
+
+def _is_made_up(content: str, cited: list[_Cited]) -> bool:
+    """Whether a draft has a name that what it cites has not, or is about something else than those texts."""
+    if unsaid(content, _said(cited)):
+        return True
+    words = set(telling(content))
+    said = {word for one in cited for word in telling(one.event.text[:_LOOKED_AT])}
+    return sum(_among(word, said) for word in words) < _ABOUT * len(words)
+
+
+def _origin(event: Event, record: Record) -> str:
+    """Who speaks in an event; words that only a tool says are a user's are the tool's."""
+    if event.origin == "user":
+        return "user" if record.is_persons(event) else "tool"
     return event.origin if event.origin in _ORDER else "import"
 
 
-def _speaks_for_user(content: str, cited: list[tuple[Event, int, int]]) -> bool:
-    """Whether every cited span is in a user's own words, and the draft says nothing that they do not."""
-    said = []
-    for event, start, end in cited:
-        if event.kind != "user_prompt":
-            return False
-        if (start, end) == (0, len(event.text)):
-            said += [event.text[first:last] for first, last in own_words(event.text)]
-        elif is_own(event.text, start, end):
-            said.append(event.text[start:end])
-        else:
-            return False
-    spoken = " ".join(said)
-    if content.casefold() in one_line(spoken).casefold():
-        return True  # word for word
-    return not _unsaid(content, spoken) and _share(content, spoken) >= _SUPPORTED
+def _spoken(content: str, cited: list[_Cited], record: Record, kind: str, *, ruled: bool) -> list[_Cited] | None:
+    """The sentences in which the user says a content; None when one span is not theirs, or they do not say it."""
+    said: list[_Cited] = []
+    for one in cited:
+        whole = (one.start, one.end) == (0, len(one.event.text))
+        own = own_words(one.event.text)
+        if not whole and not any(first <= one.start and one.end <= last for first, last in own):
+            return None
+        said += (place for place in _sentences(one.event, own) if place.start < one.end and one.start < place.end)
+    used = stating([one.text for one in said], content, joined=ruled, wish=kind == "preference")
+    return None if used is None else [one for place, one in enumerate(said) if place in used]
 
 
-def _made_up(content: str, cited: list[tuple[Event, int, int]]) -> bool:
-    return _unsaid(content, " ".join(event.text[start:end] for event, start, end in cited))
+def _holds(content: str, cited: list[_Cited], record: Record) -> bool:
+    """Whether what was computed is harmless: nothing live in it, and no order that came from outside."""
+    if is_live(content):
+        return False
+    if any(one.event.kind == "assistant_text" for one in cited):
+        return not record.ordered(content)
+    return any(one.event.meta.get("action") == "ask" for one in cited) or not is_order(content)
 
 
-def _unsaid(content: str, said: str) -> bool:
-    """Whether a draft has a name, number, path, command or address that was not said."""
-    said = said.casefold()
-    return any(exact[0].strip("`.,").casefold() not in said for exact in _EXACT.finditer(content))
+def _sentences(event: Event, own: list[tuple[int, int]]) -> Iterable[_Cited]:
+    """The sentences of a prompt that are its author's."""
+    for first, last in own:
+        for start, end in sentences(event.text[first:last]):
+            yield _Cited(event, first + start, first + end)
 
 
-def _share(content: str, said: str) -> float:
-    """How many of a draft's telling words were said, in any inflection."""
-    spoken = {word[:_STEM] for word in _WORD.findall(said.casefold())}
-    words = {word for word in _WORD.findall(content.casefold()) if word not in STOP_WORDS and word not in _TOLD}
-    return sum(word[:_STEM] in spoken for word in words) / len(words) if words else 0.0
+def _why(draft: Draft, cited: list[_Cited], trust: str, record: Record) -> str | None:
+    """The reason, if it is as good as the memory: a reason is shown with it."""
+    why = shape.why_of(draft.why)
+    if why is None:
+        return None
+    ruled = draft.maker == RULES
+    if trust == "user":
+        whole = [_Cited(one.event, 0, len(one.event.text)) for one in cited]
+        return why if _spoken(why, whole, record, "note", ruled=ruled) else None
+    if trust == "checked":
+        return why if _holds(why, cited, record) else None
+    return why if ruled or not unsaid(why, _said(cited)) else None
 
 
-def _memory(draft: Draft, origin: str, trust: str, *, session: str, project: str | None, now: datetime) -> Memory:
-    given = (one_line(tag) for tag in draft.tags)
-    tags = tuple(dict.fromkeys(tag for tag in given if tag and len(tag) <= MAX_TAG_CHARS)) or tags_of(draft.content)
-    importance = importance_of(draft.kind, draft.content) if draft.importance is None else draft.importance
-    return Memory(
-        id=uuid7(),
-        kind=draft.kind,
-        content=draft.content,
-        project=project,
-        origin=origin,
-        occurred_at=draft.occurred_at,
-        recorded_at=now,
-        why=one_line(storable(draft.why), MAX_DRAFT_CHARS) or None if draft.why else None,
-        tags=tags[:MAX_DRAFT_TAGS],
-        importance=min(1.0, max(0.0, importance)),
-        confidence=min(1.0, max(0.0, draft.confidence)),
-        session=session,
-        evidence=draft.evidence,
-        anchors=tuple(one_line(storable(anchor), 200) for anchor in draft.anchors[:16]),
-        trust=trust,
-        maker=draft.maker,
-        slot=one_line(storable(draft.slot), 200) if draft.slot else None,
-    )
+def _tags(draft: Draft, content: str, cited: list[_Cited], trust: str) -> tuple[str, ...]:
+    """Tags; those of what is only quoted must be words of it, for a tag that a question names lifts its memory."""
+    tags = shape.tags_of(draft.tags)
+    if trust == "quoted" and draft.maker != RULES:
+        words = set(telling(f"{content} {_said(cited)}"))
+        tags = tuple(tag for tag in tags if all(_among(word, words) for word in telling(tag)))
+    return tags or tags_of(content)
+
+
+def _anchors(draft: Draft, content: str, cited: list[_Cited]) -> tuple[str, ...]:
+    anchors = shape.anchors_of(draft.anchors)
+    if draft.maker == RULES:
+        return anchors
+    said = f"{content}\n{_said(cited)}"
+    return tuple(anchor for anchor in anchors if anchor.partition(":")[2] in said)
+
+
+def _slot(draft: Draft, content: str) -> str | None:
+    """What it tells the value of, if its own words say so: a memory ends others of its slot."""
+    slot = shape.text_of(draft.slot, 200)
+    words = set(telling(content))
+    said = draft.maker == RULES or all(_among(word, words) for word in telling(slot))
+    return slot if slot and said else None
+
+
+def _among(word: str, words: set[str]) -> bool:
+    return word in words or any(alike(word, other) for other in words)

@@ -49,6 +49,7 @@ class Report:
     counts: dict[str, int] = field(default_factory=dict)
     problems: list[dict[str, str]] = field(default_factory=list)
     retention: Retention = field(default_factory=Retention)
+    memories: dict[str, int] = field(default_factory=dict)  # what distilling came to: added, superseding, retired …
 
     def add(self, transcript: Transcript, result: Result) -> None:
         self.discovered += 1
@@ -76,6 +77,12 @@ class Report:
     def digests(self, made: int, failed: Mapping[str, str]) -> None:
         """Digests that were made, and those that could not be."""
         self.analyzed += made
+        for session, error in failed.items():
+            self.problem(session, error)
+
+    def distilled(self, outcomes: Mapping[str, int], failed: Mapping[str, str]) -> None:
+        """Memories that were made, and sessions of which none could be."""
+        self.memories = dict(Counter(self.memories) + Counter(outcomes))
         for session, error in failed.items():
             self.problem(session, error)
 

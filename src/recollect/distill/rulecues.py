@@ -1,0 +1,314 @@
+"""How wishes are put: the wording by which a sentence that holds is told from a request, a status or a question.
+
+Patterns without behaviour, which `rulewishes` reads: in English, and for plain rules in German, French and Spanish.
+`CUES` stand in order of how much a sentence of the kind matters; the first that fits counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Cue(NamedTuple):
+    """How a sentence of some kind is put, and how much it matters."""
+
+    kind: str
+    importance: float
+    pattern: re.Pattern[str]
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+_SO = (
+    r"^(?:(?:and|but|so|also|please|ok(?:ay)?|yes|yeah|no|nope|well|oh|hm+|just|again|btw"
+    r"|then|though|i think|i guess|maybe)\b[\s,.:!]*){0,4}"
+)
+_REASON = (
+    r"\b(?:because|so (?:that|we|it|people|i)\b|since|as it|otherwise|for (?:clarity|consistency"
+    r"|safety|readability|simplicity|now)|to (?:avoid|keep|save|make)|that way|easier|simpler"
+    r"|weil|damit|parce que|pour que|porque)\b"
+)
+
+CUES = (
+    # Standing rules.
+    Cue(
+        "preference",
+        0.9,
+        _any(
+            _SO
+            + r"(?:from now on|going forward|in (?:the )?future|as a rule|by default|at all times|no matter what)\b",
+            _SO + r"(?:always|never)\b (?!mind\b)",
+            r"\b(?:we|you|agents?|tests?|commits?|everyone|code|it|they) (?:should|must|shall|can|do|need to|have to)"
+            r"(?: only|) (?:always|never)\b",
+            r"\b(?:make|be) sure (?:to |that |you |we )*(?:always|never)\b",
+            r"\b(?:every time|each time|whenever|when(?:ever)? you|before (?:you|each|every|any)"
+            r"|after (?:each|every|any)) .{3,120}"
+            r"\b(?:always|never|run|use|check|make sure|ask|don'?t|do not|must|should|please)\b",
+            r"\bkeep (?:each|every|all)\b",
+            r"\bunder no circumstances\b|\bi (?:always|never) want\b|\byou (?:always|never) (?:have to"
+            r"|need to|should)\b",
+            # German, French, Spanish
+            _SO + r"(?:bitte )?(?:ab (?:jetzt|sofort)|künftig|in zukunft|grundsätzlich|niemals|immer)\b",
+            r"\b(?:benutze?|verwende|nutze?|nimm|mach|schreib\w*|committe?|lass|führe?)\b.{0,60}\b(?:immer"
+            r"|nie(?:mals)?|keine?n?)\b",
+            r"\b(?:wir|du|man|tests|commits) (?:soll(?:en|st|te\w*)?|muss|müssen|darf\w*|dürfen)\b.{0,80}\b(?:immer"
+            r"|nie(?:mals)?|keine?n?|nicht)\b",
+            _SO + r"(?:désormais|dorénavant|à l'avenir|toujours|ne \w+ jamais|n'\w+ jamais)\b",
+            r"\b(?:utilise|fais|écris|mets|lance|ajoute|commit)\w*\b.{0,60}\b(?:toujours|jamais)\b",
+            r"\bil (?:faut|ne faut) (?:toujours|jamais|pas)\b|\b(?:on|nous|tu) (?:doit|devons|dois) (?:toujours"
+            r"|jamais)\b",
+            _SO + r"(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante)\b",
+            r"\b(?:usa|haz|escribe|pon|ejecuta|añade)\w*\b.{0,60}\b(?:siempre|nunca)\b",
+            r"\b(?:hay que|debemos|debes|tienes que) (?:siempre|nunca)\b|\bnunca (?:uses|hagas|toques|borres|pongas)\b",
+        ),
+    ),
+    # What somebody likes.
+    Cue(
+        "preference",
+        0.85,
+        _any(
+            _SO + r"prefer\b",
+            r"\b(?:i|we)(?:'d| would)? (?:really |much |strongly |generally |usually |always |also )?(?:prefer"
+            r"|favou?r)\b",
+            r"\b(?:i|we)(?:'d| would) (?:much |really )?rather\b",
+            r"\b(?:i|we) (?:really |absolutely |personally )?(?:love|hate|dislike|can'?t stand"
+            r"|do(?:n'?t| not) (?:really )?(?:like|love|enjoy))\b",
+            r"\b(?:i|we) (?:really |also )?like (?:to|it when|my|our|short|long|small|simple|plain|dark|light)\b",
+            r"\bmy (?:favou?rite|preferred|preference|personal preference)\b",
+            r"\bstick (?:to|with) (?!\d)",
+            r"\bich (?:bevorzuge|mag|hätte (?:lieber|gerne?)|will (?:nicht|keine?)|möchte (?:nicht"
+            r"|keine?|lieber))\b|\blieber \w+ (?:als|statt)\b",
+            r"\bje (?:préfère|n'aime pas|déteste|ne veux pas|voudrais plutôt|aime mieux)\b",
+            r"\b(?:prefiero|preferimos|no me gusta|odio|no quiero|me gusta más)\b",
+        ),
+    ),
+    # What is not wanted.
+    Cue(
+        "preference",
+        0.8,
+        _any(
+            _SO + r"(?:do not|don'?t|avoid|stop|no more) (?!worry|forget|know|think|mind|see\b|have\b"
+            r"|need\b|bother|be\b|get\b|understand|remember\b|you\b|we\b|i\b|they\b|it\b|care)",
+            r"\bcan we (?:please )?(?:not|avoid|stop)\b",
+            _SO + r"let'?s (?:not|never|avoid|keep (?!going|on\b|at it|moving|working))\b",
+            r"\b(?:we|you|it|they|this|that|agents?|tests?|code|commits?|nobody) (?:still |also "
+            r"|really |probably |just )?(?:should|must|shall|can|may|ought)(?:n'?t| not|not| never"
+            r"| only) (?!be (?:able|too hard|a problem)|have (?:to|been))",
+            r"\b(?:i|we) (?:really |also |definitely )?(?:do(?:n'?t| not)|never) (?:really |ever |even )?want\b",
+            r"\bno need (?:for|to) (?:ever|any)\b|\bnot allowed\b|\boff[- ]limits\b",
+            _SO + r"(?:bitte )?(?:keine?n?|nicht mehr) \w+",
+            _SO + r"(?:il )?ne (?:\w+ )?(?:faut|veux|fais|mets|utilise|touche|change)\w* pas\b",
+            _SO + r"no (?:uses|quiero|hagas|toques|pongas|cambies|borres)\b",
+        ),
+    ),
+    # What has to be so.
+    Cue(
+        "preference",
+        0.65,
+        _any(
+            r"\b(?:needs?|has|have|ought) to (?:be|stay|remain|have|work|match|show|say|support"
+            r"|use|come|live|look|go)\b",
+            r"\b(?:must|should)(?: always| only| also| really| still)? (?:be|stay|remain|have|use"
+            r"|live|show|say|look|come|contain|include|go|match|follow|handle|return|fail|warn"
+            r"|log|print|default|accept|support|ignore|skip|keep|take|point|link|apply|respect"
+            r"|do \w+ instead)\b"
+            r"(?! (?:fine|good|ok(?:ay)?|done|ready|working|green|able|easy|enough|possible|straight ?forward"
+            r"|simple|trivial|quick|there|it\b|now|been|better now|a (?:problem|bug|issue)|something wrong))",
+            r"\bneeds? (?:a |an |the )?\w+(?: \w+){0,3} (?:refs?|references|numbers?|tests?|docs?"
+            r"|names?|fields?|flags?|types?)\b",
+            r"\b(?:is|are|it'?s|that'?s|this is|thats|its|they'?re) (?:just|only|not|purely) (?:for (?:me"
+            r"|us|you|internal|testing|tests|demo|people|users)|subject to|open to|up for|part of"
+            r"|meant)\b",
+            r"\btoo (?:much|many|long|verbose|short|big|large|complicated|complex|technical|formal"
+            r"|chatty|wordy|noisy) ?(?:\w+ )?(?:and|but|,|\.|$)|\bnot enough \w+",
+            r"\b(?:use|put|write|call|name|say|run|make|return|store|keep) .{2,100}?(?:\binstead of\b"
+            r"|\brather than\b|\binstead\b|, not )",
+            r"\b(?:statt|anstatt|anstelle)\b.{2,60}\b(?:benutze?|verwende|nimm|nutze?)|\b(?:benutze?"
+            r"|verwende|nimm|nutze?)\b.{2,80}\b(?:statt|anstatt|anstelle)\b",
+            r"\butilise\w*\b.{2,80}\b(?:au lieu|plutôt)\b|\busa\b.{2,80}\ben (?:vez|lugar) de\b",
+            r"\bfrom what i(?:'ve| have)? (?:observed|seen|noticed)\b|\byou (?:tend to|often|usually|keep \w+ing)\b",
+            r"\bthat way (?:i|im|i'm|we|it|they|you|nobody|people)\b",
+        ),
+    ),
+    # What was decided.
+    Cue(
+        "decision",
+        0.7,
+        _any(
+            r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|chose|chosen|settled on|opted|concluded|standardi[sz]ed on)\b",
+            r"\b(?:we|i)(?:'re| are|'m| am) going (?:with|to (?:use|go with|stick|keep|drop|switch))\b",
+            r"\b(?:we|i)(?:'ll| will) (?:use|go with|stick|keep|drop|switch|stay)\b",
+            r"\blet'?s (?:do|add|implement|support|build|set up) (?!this|that|it\b|the same|both"
+            r"|all\b).{5,160}\b(?:instead|later|rather|because|since|so that|too much|not)\b",
+            _SO + r"let'?s (?:use|go with|go for|switch|stay|only|leave|skip|drop|store|call it|name it"
+            r"|add it to|put it|make it|start with|do without|separate|go \w+$|go \w+[.,;])\b(?! (?:#?\d"
+            r"|first|ahead|on\b|and\b))",
+            r"\bcan(?:'t| not)? we (?:just )?.{5,120}\b(?:automatically|by default|instead)\b",
+            r"\bi think (?:.{0,60} )?we should\b|\bi(?:'m| am) (?:also |totally )?fine (?:with"
+            r"|doing|to|using|if)\b|\bwe should (?:probably |rather |really )?(?:use|keep|separate"
+            r"|split|store|put|make|move|drop|rename|have|treat|call|go with|support|follow)\b.{3,200}" + _REASON,
+            r"(?:\bbasically\b|^)[^?]{2,80}\bmeans\b (?!that\b|i\b|you\b|we (?:have|need))"
+            r"|\bbasically\b[^?]{2,60}\b(?:is"
+            r"|are)\b|^\W*(?:it'?s|that'?s|this is) when\b",
+            r"\bi want (?:this|it|that|them|us|the \w+|all|every|each) (?:\w+ )?(?:to (?:be|stay"
+            r"|have|use|go|live)|as)\b|\bi want to (?:implement|keep|have|use|do|treat|make) (?:this"
+            r"|it|that|them) as\b",
+            r"\bi(?:'d| would)(?: also| really| just| still| rather)? (?:suggest|propose|keep|use"
+            r"|leave|skip|drop|avoid|treat|rather|not\b|go (?:with|for)"
+            r"|like (?:to (?:still |also )?(?:keep|match|use|stay|follow|avoid|switch)|to do an? \w+ (?:approach"
+            r"|style|workflow)))\b|\bi wouldn'?t\b(?! (?:know|mind|say))",
+            r"\bi (?:do(?:n'?t| not)|never) think (?:we|doing|using|adding|having|it'?s (?:a |worth"
+            r"|good)|that'?s (?:a |worth|good)|\w+ing)\b",
+            r"\bi think .{3,120}?\b(?:is|are|would be|has)\b.{0,24}\b(?:fine|too? much|better|best"
+            r"|right|cleaner|simpler|good idea|weakest|overkill|unnecessary|enough|risk\w*)\b",
+            r"\b(?:is|are|was) (?:probably )?(?:not )?a (?:good|bad|better) idea\b|\bit'?s (?:ok"
+            r"|okay|fine) (?:to|that|if|as|for)\b|\b(?:is|are) also fine\b",
+            r"\bwir (?:haben uns (?:für|entschieden)|nehmen|verwenden ab|einigen uns)\b|\b(?:nous avons"
+            r"|on a) (?:décidé|choisi)\b|\b(?:hemos )?decid(?:imos|ido)\b",
+        ),
+    ),
+    # What to look into.
+    Cue(
+        "reference",
+        0.6,
+        _any(
+            r"(?:\b(?:see|follow|according to|based on|documented (?:in|at)|described (?:in|at)"
+            r"|style of|docs?|documentation|spec|guide|runbook|dashboard"
+            r"|wiki)\b.{0,60}|^)(?<![\w/])https?://(?!\S*/(?:pull|issues|merge_requests|commit|actions|runs)/)\S{6,}",
+        ),
+    ),
+    # What was learned by those who say it.
+    Cue(
+        "lesson",
+        0.65,
+        _any(
+            r"\b(?:tests?|builds?|it|this|that|they|commands?|deploys?|ci) (?:\w+ )?(?:fail(?:s"
+            r"|ed)?|broke|breaks|crash(?:es|ed)?|hangs?) because\b",
+            r"\b(?:is|was|are|got|gets) (?:definitely |only )?(?:solved|fixed|gone|resolved) (?:when"
+            r"|if|by|once|with|after)\b|\b(?:works|goes away) (?:only )?(?:when|if|once) (?:i|we"
+            r"|you)\b",
+            r"\b(?:won'?t|wouldn'?t) work (?:for|when|if|with|on|because|since)\b",
+            r"\b(?:the|its|it's|root) (?:root )?cause (?:is|was)\b|\bturn(?:s|ed) out (?:that|to be|the|it|we)\b",
+        ),
+    ),
+    # How things are, with those who say it.
+    Cue(
+        "fact",
+        0.65,
+        _any(
+            r"\b(?:we|i) (?:usually|normally|typically|generally|mostly|always|often|never|only) (?!want"
+            r"|think|said|got|saw|had to)\w+",
+            r"\b(?:my|our) [a-z][\w' -]{1,40}? (?:is|are|lives?|works?|runs? on|listens?|uses?"
+            r"|has|have|starts?|named|called)\b(?! (?:failing|broken|not working|still|now|wrong"
+            r"|done|empty|slow|there|down|up\b|gone|missing|ready|a bit|too))",
+            r"\bi(?:'m| am) (?:a|an|the (?:author|owner|maintainer|lead)|allergic|vegetarian|vegan"
+            r"|from|based in|married|left-handed|colou?r[- ]?blind|new to)\b(?! (?:bit|little|lot"
+            r"|idiot|fool))",
+            r"\bi (?:live|work|study|teach|was born|grew up) (?:in|at|for|as|near|with)\b",
+            r"\bwe(?:'re| are) (?:the )?(?:maintainers?|owners?|authors?|a \w+ (?:team|company|shop|startup))\b",
+            r"\bwe do(?:n'?t| not) (?:have|use|support|ship|allow|care about)\b(?! (?:to|this|that|it|any idea|time))",
+            r"\bwe (?:use|run|deploy|host|target|ship|maintain|support) (?!this|that|it\b|the (?:same"
+            r"|old|new)|into|out)",
+            _SO + r"(?:remember(?: that|:)|keep in mind|note(?: that|:)|fyi|for (?:your|the) (?:information"
+            r"|record))[,: ]+(?!this|that|it\b)\w+",
+            r"\b(?:listens?|runs?|is|are) on port \d+|\bport (?:of .{2,40} )?is \d+",
+            r"\bwir (?:nutzen|verwenden|benutzen|deployen|haben (?:immer|meistens))\b|\b(?:mein"
+            r"|meine|unser|unsere) [\w-]{2,40} (?:ist|sind|heißt|läuft|lebt)\b",
+            r"\b(?:nous|on) (?:utilisons|utilise)\b|\b(?:mon|ma|mes|notre|nos) [\w-]{2,40} (?:est"
+            r"|sont|s'appelle|tourne)\b",
+            r"\b(?:nosotros )?usamos\b|\b(?:mi|mis|nuestro|nuestra) [\w-]{2,40} (?:es|son|se llama|corre)\b",
+        ),
+    ),
+)
+
+# A thing to do once, or said of the moment.
+REQUEST = _any(
+    _SO + r"(?:can|could|would|will) (?:you|u|we)\b(?! (?:please )?(?:always|never|stick|keep|stop|avoid|not\b|only))",
+    _SO + r"(?:commit|push|pull|merge|rebase|open|create|run|rerun|re-run|retry|fix|check|look"
+    r"|read|review|summari[sz]e|explain|tell|show|give|find|search|continue|try|implement"
+    r"|update|deploy|ship|stash|do|go|start|restart|proceed|see|investigate|debug|work on"
+    r"|have a look|add|remove|delete|test|build|install|help|write|draft|generate|move on"
+    r"|apply|address|resolve|revert|undo|print|list|draw|translate)\b(?! .{0,80}\b(?:always"
+    r"|never|every time|each time|from now on)\b)",
+    r"^(?:i'?m|i am|we'?re|we are|i was|i've|i have|i had|i just|i see|i saw|i got|i tried"
+    r"|i ran|i noticed|i remember|i wonder|i thought|i guess)\b(?!.{0,60}\b(?:prefer|decided"
+    r"|agreed|going with|fine (?:with|doing|to|using|if)|allergic|vegetarian|vegan|based in"
+    r"|maintainer|author|a (?:\w+ ){0,3}(?:developer|engineer|teacher|designer|student"
+    r"|doctor|nurse|manager|writer|researcher|scientist|consultant))\b)",
+)
+MOMENT = _any(
+    r"\b(?:right now|just now|today|tomorrow|tonight|this time|for the moment|at the moment"
+    r"|this (?:pr|commit|branch|session|run|change)|in this (?:pr|commit|branch|session)"
+    r"|once (?:you|it|this)|when you'?re done|as a first step|next step)\b",
+    r"\bfirst\b.{0,40}\bthen\b|\bdo(?:n'?t| not) (?:do|reply|answer|commit|push|merge|start"
+    r"|bother|check|write|touch) (?:a |an |the |this|that|it|yet|anything|any of|to)?\b(?: ?(?:reply"
+    r"|in|yet|now))?[.!,]*$",
+)
+PROCESS = re.compile(
+    r"\b(?:rebase|push|merge|commit|prs?|pull requests?|branch(?:es)?|ticket|standup)\b", re.IGNORECASE
+)
+POINTING = re.compile(r"^(?:that|this|it|them|those|these|so|there|here|one)$", re.IGNORECASE)
+BROKEN = _any(
+    r"\bstill (?:not|fail|broken|the same|get|see|doesn|isn|show|displa)",
+    r"\b(?:does|do|did|is|are|was|were)(?:n'?t| not) (?:work|show|run|compile|build|pass|start|load|help)\b",
+    r"\b(?:error|exception|stack ?trace|traceback|failed|failing|fails)\b",
+)
+TAG_QUESTION = re.compile(r"(?:,| )(?:right|ok(?:ay)?|yeah|yes|no|hey|correct|please)\s*\?+$", re.IGNORECASE)
+INVERTED = re.compile(
+    r"^(?:(?:and|but|so|ok|hm+|oh)[, ]+)*(?:is|are|was|were|do|does|did|should|shall|could"
+    r"|can|would|will|has|have|why|what|how|when|where|which|who|wouldn'?t|shouldn'?t|isn'?t"
+    r"|aren'?t|any|maybe)\b",
+    re.IGNORECASE,
+)
+STANDING_QUESTION = re.compile(
+    r"\bcan(?:'t| not)? we (?:please )?(?:(?:stick to|keep|always|not|avoid|stop)\b"
+    r"|(?:just )?.{5,120}\b(?:automatically"
+    r"|by default|instead)\b)",
+    re.IGNORECASE,
+)
+ON = re.compile(
+    r"^(?:but|and|so|because|otherwise|that way|since|if|instead|or|then|unless|except|thats?|just|only)\b",
+    re.IGNORECASE,
+)
+NOT_TRUE = _any(
+    r"\b(?:is|are|was|'s)(?:n'?t| not) (?:correct|right|true|how|what|the case|supposed)\b",
+    r"\bdas (?:ist|stimmt) (?:falsch|nicht)\b|\bce n'est pas\b|\beso no es\b",
+)
+WITHDRAWN = re.compile(
+    r"^(?:oh |ah |sorry[,. ]*|actually[,. ]*)*(?:never ?mind|nvm|scratch that|forget (?:it"
+    r"|that|what i)|ignore (?:that|my|what i)"
+    r"|(?:i )?mis-?(?:s?typed|spoke|read)|my mistake|my bad|i was wrong|vergiss (?:es|das)|laisse tomber|olvídalo)\b",
+    re.IGNORECASE,
+)
+ASKED = re.compile(r"[\s,;]+(?:(?:so|and|but|then) )?(?:can|could|would) you\b", re.IGNORECASE)
+RUN_ON = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|yeah|so|and|but)[, ]+)*(?:can|could|would) (?:you|we)\b[^?.!]{0,160}?[,;:] (?=(?:i (?:think"
+    r"|don'?t|want|would|prefer)|i'd|we (?:should|don'?t|need|want)|let'?s)\b)",
+    re.IGNORECASE,
+)
+PRONOUN = re.compile(
+    r"^(?:that|this|it|they|those|these|theyre|its|thats|it's|that's|they're|he|she|one of)\b", re.IGNORECASE
+)
+ONLY_CHOICE = re.compile(
+    r"^\W*(?:[\w']+[\s,]+){0,6}(?:option|approach|#)\s?#?(?:[a-h]|\d+)\W*$|\b(?:do|use|with|take) [B-H]\b"
+)
+SLASH = re.compile(r"^/[\w:.-]+\s+")
+FILLER = re.compile(
+    r"^(?:(?:sure|or|ok(?:ay)?|yes|yeah|yep|no|nope|oh|ah|well|so|and|but|also|btw|hm+"
+    r"|please|though|alright)\b[\s,.:!-]+)+",
+    re.IGNORECASE,
+)
+REASON = re.compile(r"\b(?:because|since|so that|weil|damit|parce que|porque)\b\s+", re.IGNORECASE)
+DENIAL = re.compile(
+    r"\b(?:not?|never|none|nothing|without|avoid|stop|if|unless|except|only|until|when"
+    r"|nicht|nie|kein\w*|ohne|wenn|pas|jamais|sans|nunca|sin)\b|n't\b|\bdont\b",
+    re.IGNORECASE,
+)
+LAST = re.compile(
+    r"[\s,]+(?:please|thanks|thank you|ok\??|right\?|yeah\?|so thats your plan right\?)[.!]*$", re.IGNORECASE
+)
+DONT = re.compile(r"\bdont\b")
+WORD = re.compile(r"[^\W\d_]{3,}")

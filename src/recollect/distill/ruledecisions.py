@@ -1,0 +1,300 @@
+"""Decisions people made by answering: the option they chose, the proposal they agreed to, the call they refused.
+
+What was decided stands in the agent's words and that it was decided in the person's, so a decision cites both. It is
+computed from the conversation, not told by anyone. Questions of procedure ("shall I go on?") decide nothing that lasts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
+from recollect.distill.rulestory import Prompt, Run, Story
+from recollect.distill.sentences import Sentence, plain, sentences
+from recollect.model import Event
+
+_TAIL = 6_000  # characters at the end of an answer in which its questions stand
+_OPTION_CHARS, _QUESTION_CHARS, _WORDS_CHARS = 260, 160, 160
+_MAX_OPTIONS = 12
+
+_OPTION = re.compile(
+    r"^[ \t]*(?:[-*•][ \t]+)?(?:#{1,4}[ \t]+)?[*_(]{0,3}(?:Option[ \t]+|Approach[ \t]+)?\(?([A-Ha-h]"
+    r"|\d{1,2})[*_]{0,2}[).:](?=[*_\s])[*_]{0,2}[ \t]*(\S[^\n]{2,600})",
+    re.MULTILINE,
+)
+_NAMED_OPTION = re.compile(
+    r"^[ \t]*[-*•]?[ \t]*[*_]{0,3}(?:Option|Approach)[ \t]+([A-Ha-h]|\d{1,2})\b"
+    r"[*_]{0,2}[ \t]*[-:—–)][ \t]*(\S[^\n]{2,600})",
+    re.MULTILINE | re.IGNORECASE,
+)
+_INLINE = re.compile(
+    r"(?<![\w`])[*_]{0,2}\(([a-h])\)[*_]{0,2}[ \t:]+([^\n]{8,300}?)(?=[;.]?[ \t]+[*_]{0,2}\([a-h]\)|[.?\n]|$)"
+)
+_CHOICE = re.compile(
+    r"(?:(?:i think|i guess|ok(?:ay)?|yes|yeah|yep|so|hm+|cool|great|maybe|then|let'?s"
+    r"|we|i|please|just|go|do|with|for|take|use|try"
+    r"|choose|pick|prefer|like|want|vote|say|option|approach|number|number|my pick is|nimm"
+    r"|ich nehme|prenons|je prends|opción|variante)\b[\s,:]*){0,6}"
+    r"[(#]?([A-Ha-h]|\d{1,2})[)]?(?=[\s).,:;!?-]|$)(?!\s*(?:%|minutes?|seconds?|hours?"
+    r"|days?|times|x\b|files?|lines?|commits?|tests?|percent|more|of|question|problem|issue"
+    r"|bug|thing|few|couple|lot|bit|new|quick|good|small|big|way|test|look|simple|different))",
+    re.IGNORECASE,
+)
+_MARK_BEFORE = re.compile(r"(?:^|\n)[ \t]*([A-Ha-h1-9][.)])[ \t]*$")
+_REPLIES = re.compile(
+    r"(?:[\w/'-]+ ){0,4}?(?:yes|yeah|no|nope|ok|okay|fine|good|great|skip|agreed?|sounds"
+    r"|should|let'?s|i (?:like|prefer|want|think|would|don'?t)|it'?s|is|are|seems|makes sense"
+    r"|leave|keep|do|use|drop|from what)\b",
+    re.IGNORECASE,
+)
+_BARE_A = re.compile(r"^\W*(?:[ai]\s+\w|A\s+(?!(?:for|is|sounds|seems|please|then|but|and|with|works|looks)\b)\w)")
+_AGREED = re.compile(
+    r"(?:(?:ok(?:ay)?|cool|great|perfect|nice|right|exactly|absolutely|definitely|sure"
+    r"|yes|yep|yeah|yup|ja|genau|oui|d'accord|s[ií]|vale|claro|agreed|sounds? (?:good|great"
+    r"|right)"
+    r"|(?:that|this|it)(?:'s| is| looks| sounds| seems)? (?:good|great|right|fine|perfect"
+    r"|correct)|looks? (?:good|great|right)|do (?:it|that|this)|go (?:ahead|for it)|let'?s (?:do (?:it"
+    r"|that|this)|go)|please do|makes sense|good idea|i agree|why not)\b[\s,.!:-]*){1,5}",
+    re.IGNORECASE,
+)
+_BUT = re.compile(r"\b(?:but|except|instead|actually|however|though|wait|not yet|no,|aber|mais|pero)\b", re.IGNORECASE)
+# What is asked about the work, not about the thing.
+_PROCEDURE = re.compile(
+    r"\b(?:commit|push|pull request|\bpr\b|merge|rebase|proceed|continue|next|move on|go (?:ahead"
+    r"|on)|start|begin|ready|feedback"
+    r"|look (?:at|into)|show you|explain|walk you|draft|sketch|write (?:it|this|up|the (?:doc"
+    r"|design|plan))|run (?:it|the|this)|try it|test it|re-?run|dig|investigate|explore"
+    r"|brainstorm"
+    r"|todo|task list|quick fix|(?:seconds|minutes|min|hours?)\)|loop|autonom\w+|which (?:claims"
+    r"|items|comments|issues|findings|ones)|stop here|wait|review|refine|clarif\w+|anything else"
+    r"|help|more detail|this session|now or later|open (?:an? )?(?:pr|issue)|follow-?up)\b",
+    re.IGNORECASE,
+)
+_PROPOSAL = re.compile(
+    r"\b(?:i(?:'d| would| am|'m) (?:suggest|recommend|lean(?:ing)?|propose|go with|prefer"
+    r"|vote|pick|opt)|i (?:recommend|suggest|propose|lean)"
+    r"|my (?:recommendation|suggestion|lean|take|pick|vote|preference)|recommended|one option is"
+    r"|the (?:best|cleanest|simplest|right|better) (?:approach|option|way|fix|place|choice)"
+    r"|should we|becomes)\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:done|fixed|pushed|committed|merged|passes|passing|green|works now|created|updated|added)\b", re.IGNORECASE
+)
+_AGAINST = re.compile(
+    r"\b(?:don'?t|do not|not|never|no|instead|without|avoid|nicht|kein\w*|pas|nunca)\b(?!.*\b(?:prefer|should)\b)",
+    re.IGNORECASE,
+)
+_WAIT = re.compile(
+    r"\b(?:wait|hold on|first|yet|talk|discuss|later|now|i did not (?:say|ask)|i didn'?t (?:say|ask)|stop)\b",
+    re.IGNORECASE,
+)
+_DECLINED = re.compile(
+    r"^\W*(?:\w[.)]|option \w)?\W*(?:no\b|nope|skip|not this)|\blet'?s skip\b|\bskip (?:it"
+    r"|this|that)\b|\b(?:do not|don'?t) (?:want|like|do|need) (?:this|that|it)\b",
+    re.IGNORECASE,
+)
+_WHAT_NEXT = re.compile(
+    r"\b(?:proceed|next|today|brainstorm|sequence|in (?:this|that|which) order|work on)\b", re.IGNORECASE
+)
+_PAIR = re.compile(r'"([^"\n]{4,300})"\s*=\s*"([^"\n]{1,300})"')
+_LABEL_END = re.compile(r"\s*\((?:recommended|current config|default|suggested)\)\s*$", re.IGNORECASE)
+_VERB_ALONE = re.compile(r"^(?:yes|no|ok|cancel|skip|continue|proceed|none|other|stop)\b.{0,5}$", re.IGNORECASE)
+
+
+class Option(NamedTuple):
+    """One line of a menu, and where it stands."""
+
+    mark: str
+    text: str
+    start: int
+    end: int
+
+
+def decisions(story: Story) -> Iterator[Draft]:
+    """What was decided by answering, in order."""
+    for prompt in story.prompts:
+        if prompt.refused is not None:
+            yield from _refusal(story, prompt, prompt.refused)
+        elif prompt.before is not None:
+            yield from _answer(story, prompt)
+    for run in story.runs:
+        if run.action == "ask" and run.result is not None:
+            yield from _asked(story, run)
+
+
+def _answer(story: Story, prompt: Prompt) -> Iterator[Draft]:
+    own = prompt.own()
+    if not own or prompt.before is None or len(prompt.text) > 1_500:
+        return
+    menu = options(prompt.before.text)
+    chosen = [(one, option) for one in _marked(prompt, own) if menu and (option := _chosen(one.text, menu)) is not None]
+    if chosen:
+        for sentence, option in chosen[:4]:
+            yield from _choice(story, prompt, sentence, option)
+    elif len(prompt.text) < 200:
+        yield from _agreement(story, prompt, own[0])
+
+
+def _marked(prompt: Prompt, own: list[Sentence]) -> Iterator[Sentence]:
+    """Sentences with the mark they answer by: "2. let's skip that" is an answer to the second."""
+    for one in own:
+        mark = _MARK_BEFORE.search(prompt.text, max(0, one.start - 8), one.start)
+        if mark is None:
+            yield one
+        elif _REPLIES.match(one.text) or len(one.text) < 30:  # else it is a list of the author's own
+            yield Sentence(prompt.text[mark.start(1) : one.end], mark.start(1), one.end)
+
+
+def options(text: str) -> list[Option]:
+    """The menu at the end of a text: lines marked A), 1., (b), Option 2; of two menus the later."""
+    base = max(0, len(text) - _TAIL)
+    tail = text[base:]
+    found = [Option(m[1].casefold(), m[2], base + m.start(2), base + m.end(2)) for m in _OPTION.finditer(tail)]
+    found += [Option(m[1].casefold(), m[2], base + m.start(2), base + m.end(2)) for m in _NAMED_OPTION.finditer(tail)]
+    if not found:
+        found = [Option(m[1].casefold(), m[2], base + m.start(2), base + m.end(2)) for m in _INLINE.finditer(tail)]
+    return found[-_MAX_OPTIONS:]
+
+
+def _chosen(said: str, menu: list[Option]) -> Option | None:
+    """The option a sentence chooses."""
+    found = _CHOICE.match(said)
+    if found is None or _BARE_A.match(said) or (said.rstrip().endswith("?") and len(said) > 60):
+        return None
+    mark = found[1].casefold()
+    return next((option for option in reversed(menu) if option.mark == mark), None)
+
+
+def _choice(story: Story, prompt: Prompt, sentence: Sentence, option: Option) -> Iterator[Draft]:
+    before = prompt.before
+    assert before is not None
+    text = plain(option.text, _OPTION_CHARS)
+    question = _question(before.text)
+    if _procedural(text) or len(text) < 12 or text.endswith("?") or _WHAT_NEXT.search(question):
+        return
+    if question and _procedural(question):
+        question = ""
+    rest = plain(sentence.text, _WORDS_CHARS)
+    words = f' ("{rest}")' if len(rest) > 12 else ""
+    against = _DECLINED.search(rest) is not None
+    verb = "declined" if against else "chose"
+    content = (
+        f"{question} The user {verb}: {text}{words}" if question and not against else f"The user {verb}: {text}{words}"
+    )
+    yield _decision(
+        story,
+        content,
+        prompt,
+        (story.cite(before, option.start, option.end), story.cite(prompt.event, sentence.start, sentence.end)),
+        0.65,
+    )
+
+
+def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]:
+    """A proposal that was agreed to without reserve."""
+    before = prompt.before
+    agreed = _AGREED.match(prompt.text.lstrip()[:200])
+    if before is None or agreed is None or _BUT.search(prompt.text[:200]):
+        return
+    tail = list(sentences(before.text, max(0, len(before.text) - 1_200)))
+    for one in reversed(tail[-6:]):
+        said = plain(one.text)
+        if not 30 <= len(said) <= 320 or _procedural(said) or _DONE.search(said) or not _PROPOSAL.search(said):
+            continue
+        yield _decision(
+            story,
+            f"Agreed with the user: {said}",
+            prompt,
+            (story.cite(before, one.start, one.end), story.cite(prompt.event, first.start, first.end)),
+            0.6,
+        )
+        return
+
+
+def _refusal(story: Story, prompt: Prompt, call: Event) -> Iterator[Draft]:
+    said = plain(prompt.text, _WORDS_CHARS)
+    what = plain(call.text, 160)
+    if (
+        "?" in said
+        or len(said) < 8
+        or len(prompt.text) > 300
+        or not what
+        or not _AGAINST.search(said)
+        or _WAIT.search(said)
+    ):
+        return
+    action = "run" if call.meta.get("action") == "shell" else str(call.meta.get("tool") or "use a tool")[:40]
+    yield _decision(
+        story,
+        f'The user refused to let the agent {action} `{what}`: "{said}"'
+        if action == "run"
+        else f'The user refused {action} of `{what}`: "{said}"',
+        prompt,
+        (story.cite(prompt.event, 0, len(prompt.text)), story.cite(call, 0, min(len(call.text), 160))),
+        0.65,
+    )
+
+
+def _asked(story: Story, run: Run) -> Iterator[Draft]:
+    """Answers given in a dialog of the host."""
+    result = run.result
+    assert result is not None
+    for pair in _PAIR.finditer(result.text[:4_000]):
+        question, answer = plain(pair[1], _QUESTION_CHARS), _LABEL_END.sub("", plain(pair[2], _OPTION_CHARS))
+        if _procedural(question) or _procedural(answer) or _VERB_ALONE.match(answer) or answer.endswith("?"):
+            continue
+        more = _described(run.call.text, pair[2])
+        content = f"{question} The user chose: {answer}" + (f" ({more})" if more else "")
+        yield Draft(
+            kind="decision",
+            content=content[:MAX_DRAFT_CHARS],
+            evidence=(story.cite(result, pair.start(), pair.end()),),
+            occurred_at=result.occurred_at,
+            importance=0.65,
+            confidence=0.9,
+            checked=True,
+        )
+
+
+def _described(call: str, label: str) -> str:
+    """What the dialog said about the option that was chosen."""
+    try:
+        given: Any = orjson.loads(call)
+    except ValueError:
+        return ""
+    for question in given.get("questions", ()) if isinstance(given, dict) else ():
+        for option in question.get("options", ()) if isinstance(question, dict) else ():
+            if isinstance(option, dict) and option.get("label") == label and isinstance(option.get("description"), str):
+                return plain(option["description"], 200)
+    return ""
+
+
+def _question(text: str) -> str:
+    """The last question of a text, where it is short enough to stand before an answer."""
+    last = ""
+    for one in sentences(text, max(0, len(text) - _TAIL)):
+        said = plain(one.text)
+        if said.endswith("?") and 12 <= len(said) <= _QUESTION_CHARS:
+            last = said
+    return last
+
+
+def _procedural(text: str) -> bool:
+    return _PROCEDURE.search(text) is not None
+
+
+def _decision(story: Story, content: str, prompt: Prompt, evidence: tuple[Any, ...], importance: float) -> Draft:
+    return Draft(
+        kind="decision",
+        content=content[:MAX_DRAFT_CHARS],
+        evidence=evidence,
+        occurred_at=prompt.event.occurred_at,
+        importance=importance,
+        confidence=0.8,
+        checked=True,
+    )

@@ -1,0 +1,83 @@
+"""Memories without a model: what a session's events tell by plain rules that is worth knowing next week.
+
+A session, its events in order and its digest come in; at most eight drafts go out, the most important first, the same
+ones every time. Most sessions have few: a rule somebody stated, a decision with its why, an error and what it was, how
+tests are run. What was said only for the moment, planned, narrated, pasted, or found wrong later is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from recollect.distill.digest import Digest
+from recollect.distill.draft import Draft
+from recollect.distill.rulechoices import choices
+from recollect.distill.ruledecisions import decisions
+from recollect.distill.rulefacts import facts
+from recollect.distill.rulelessons import lessons
+from recollect.distill.rulestory import story_of
+from recollect.distill.ruletopics import anchors_of, topics_of
+from recollect.distill.rulewishes import wishes
+from recollect.model import Event, Session
+from recollect.stopwords import STOP_WORDS
+from recollect.text import dedup_key
+
+MAX_DRAFTS = 8
+ROOM_FOR_LESSONS = 2
+MOST = 200  # candidates of a kind that are compared with each other
+SAME = 0.6  # of the words of two that makes them say the same thing
+_WORD = re.compile(r"[^\W_]{3,}")
+
+
+def distill(session: Session, events: Sequence[Event], digest: Digest | None = None) -> list[Draft]:
+    """What is worth keeping of a session: 0 to 8 drafts."""
+    story = story_of(session, events)
+    decided = _latest(list(decisions(story))[-MOST:])
+    wished = [draft for draft in list(wishes(story))[-MOST:] if not any(_same_words(draft, other) for other in decided)]
+    found = (*_latest(wished), *decided, *lessons(story), *facts(story), *choices(story))
+    return [_named(draft) for draft in _best(found)]
+
+
+def _same_words(wish: Draft, decision: Draft) -> bool:
+    """Whether a decision was taken with the words of a wish: the decision says more."""
+    mine = wish.evidence[0]
+    return any(
+        mine.event == one.event and (mine.start or 0) < (one.end or 0) and (one.start or 0) < (mine.end or 0)
+        for one in decision.evidence
+    )
+
+
+def _latest(drafts: list[Draft]) -> list[Draft]:
+    """Without those that a later one says otherwise, or again."""
+    words = [frozenset(_WORD.findall(draft.content.casefold())) - STOP_WORDS for draft in drafts]
+    kept = []
+    for at, draft in enumerate(drafts):
+        later = (other for other in range(at + 1, len(drafts)) if drafts[other].occurred_at > draft.occurred_at)
+        if not any(len(words[at] & words[other]) > SAME * min(len(words[at]), len(words[other])) for other in later):
+            kept.append(draft)
+    return kept
+
+
+def _best(drafts: Iterable[Draft]) -> list[Draft]:
+    """The most important ones, but no more wishes than leave room for what was learned."""
+    kept: dict[str, Draft] = {}
+    for draft in drafts:
+        key = dedup_key(draft.content)
+        kept.pop(key, None)
+        kept[key] = draft
+    order = sorted(kept.values(), key=lambda one: -(one.importance or 0.0))
+    learned = [draft for draft in order if draft.kind == "lesson"][:ROOM_FOR_LESSONS]
+    others = [draft for draft in order if draft not in learned]
+    chosen = [*learned, *others[: MAX_DRAFTS - len(learned)]]
+    return sorted(chosen, key=lambda one: -(one.importance or 0.0))
+
+
+def _named(draft: Draft) -> Draft:
+    """With the files, symbols and topics it names."""
+    return replace(
+        draft,
+        anchors=tuple(dict.fromkeys((*draft.anchors, *anchors_of(draft.content)))),
+        tags=tuple(dict.fromkeys((*draft.tags, *topics_of(draft.content)))),
+    )

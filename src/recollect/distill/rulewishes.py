@@ -1,0 +1,180 @@
+"""What people said that holds beyond the moment: rules, preferences, corrections, facts about them and their project.
+
+A story comes in; candidates go out, each in its author's words. A wish is told from a request by how it is put: what
+ought to be, what is never wanted, what is usual, what somebody prefers; a request names a thing to do once. Plain
+patterns in English, German, French and Spanish, on sentences the author typed; a doubtful sentence is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
+from recollect.distill.rulecues import (
+    ASKED,
+    BROKEN,
+    CUES,
+    DENIAL,
+    DONT,
+    FILLER,
+    INVERTED,
+    LAST,
+    MOMENT,
+    NOT_TRUE,
+    ON,
+    ONLY_CHOICE,
+    POINTING,
+    PROCESS,
+    PRONOUN,
+    REASON,
+    REQUEST,
+    RUN_ON,
+    SLASH,
+    STANDING_QUESTION,
+    TAG_QUESTION,
+    WITHDRAWN,
+    WORD,
+    Cue,
+)
+from recollect.distill.rulestory import Prompt, Story
+from recollect.distill.sentences import Sentence, plain
+from recollect.distill.thirdperson import third_person
+
+_SHORTEST, _LONGEST = 10, 420
+_JOINED = 360
+_LONG_FEEDBACK = 500
+
+
+def wishes(story: Story) -> Iterator[Draft]:
+    """What people wish, in order."""
+    for number, prompt in enumerate(story.prompts):
+        following = story.prompts[number + 1] if number + 1 < len(story.prompts) else None
+        if following is not None and WITHDRAWN.match(following.text[:200]):
+            continue
+        yield from _of_prompt(story, prompt, feedback=number > 0)
+
+
+def _of_prompt(story: Story, prompt: Prompt, *, feedback: bool) -> Iterator[Draft]:
+    """`feedback`: work was done before. What a first or a long prompt says ought to be is the task itself."""
+    own = [_without_command(one) for one in prompt.own()]
+    feedback = feedback and sum(len(one.text) for one in own) <= _LONG_FEEDBACK
+    done = -1
+    for at, sentence in enumerate(own):
+        if at <= done:
+            continue
+        cue = _cue(sentence.text, prompt)
+        if cue is None or (cue.importance < 0.7 and cue.kind == "preference" and not feedback):
+            continue
+        first, last = _with_neighbours(prompt.text, own, at)
+        done = last
+        if not _stands_alone(own, first, last, prompt, cue):
+            continue
+        yield _draft(story, prompt, own[first].start, own[last].end, cue)
+
+
+def _without_command(sentence: Sentence) -> Sentence:
+    """The sentence without a command before it, and without a request at its end."""
+    text, start, end = sentence
+    slash = SLASH.match(text)
+    if slash:
+        text, start = text[slash.end() :], start + slash.end()
+    on = RUN_ON.match(text)
+    if on:
+        text, start = text[on.end() :], start + on.end()
+    asked = ASKED.search(text)
+    if asked and asked.start() > 30:
+        text, end = text[: asked.start()], start + asked.start()
+    return Sentence(text, start, end)
+
+
+def _cue(text: str, prompt: Prompt) -> Cue | None:
+    said = plain(text).replace("’", "'")
+    if not _SHORTEST <= len(said) <= _LONGEST or len(WORD.findall(said)) < 2:
+        return None
+    if said.count("`") % 2 or said.count('"') % 2 or said.endswith((":", "(", ",")):
+        return None  # it goes on where the author does not
+    asked = said.rstrip().endswith("?")
+    standing = STANDING_QUESTION.search(said)
+    if asked and not standing and (INVERTED.match(said) or not TAG_QUESTION.search(said)):
+        return None
+    if ONLY_CHOICE.match(said) or said[:9].casefold() == "should be":
+        return None
+    if MOMENT.search(said) or (not standing and REQUEST.search(said)):
+        return None
+    for cue in CUES:
+        found = cue.pattern.search(said)
+        if found:
+            if POINTING.match(said[found.end() :].strip(" .!,")) and prompt.refused is None and len(said) < 40:
+                continue
+            if (
+                cue.importance < 0.8
+                and cue.kind != "lesson"
+                and (BROKEN.search(said) or (cue.kind == "decision" and PROCESS.search(said)))
+            ):
+                return None
+            return cue
+    if prompt.refused is None and NOT_TRUE.search(said) and not BROKEN.search(said) and len(WORD.findall(said)) >= 5:
+        return Cue("fact", 0.7, NOT_TRUE)
+    return None
+
+
+def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]:
+    """The sentence with those that only go on with it, as people who type without stops do."""
+    first = last = at
+    while last + 1 < len(own) and own[last + 1].end - own[first].start <= _JOINED:
+        gap = text[own[last].end : own[last + 1].start]
+        on = own[last + 1].text
+        dotted = own[last].text.endswith("..")
+        if "\n\n" in gap or (not dotted and not ON.match(on)) or (on.endswith("?") and not dotted):
+            break
+        last += 1
+    while first > 0 and own[last].end - own[first - 1].start <= _JOINED:
+        before, now = own[first - 1].text, FILLER.sub("", own[first].text)
+        on = before.endswith("..") or ON.match(own[first].text) or PRONOUN.match(now)
+        if (
+            not on
+            or REQUEST.search(before)
+            or before.endswith("?")
+            or "\n\n" in text[own[first - 1].end : own[first].start]
+        ):
+            break
+        first -= 1
+    return first, last
+
+
+def _stands_alone(own: list[Sentence], first: int, last: int, prompt: Prompt, cue: Cue) -> bool:
+    """Whether somebody who was not there would know what it is about."""
+    said = FILLER.sub("", plain(own[first].text))
+    if not PRONOUN.match(said):
+        return True
+    words = sum(len(WORD.findall(one.text)) for one in own[first : last + 1])
+    return words >= 8 or cue.importance >= 0.85
+
+
+def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draft:
+    said = LAST.sub("", FILLER.sub("", plain(prompt.text[start:end])))
+    said = said[1:-1] if said.startswith("(") and said.endswith(")") else said
+    said = DONT.sub("don't", re.sub(r"\bi\b(?=[ '’])", "I", said))
+    said, why = _with_reason(said)
+    content = third_person(said) if re.search(r"\bI\b", said) else said[:1].upper() + said[1:]
+    return Draft(
+        kind=cue.kind,
+        content=content[:MAX_DRAFT_CHARS],
+        evidence=(story.cite(prompt.event, start, end),),
+        occurred_at=prompt.event.occurred_at,
+        why=why,
+        importance=cue.importance,
+        confidence=0.9 if cue.importance >= 0.8 else 0.75,
+    )
+
+
+def _with_reason(said: str) -> tuple[str, str | None]:
+    """What is wished, and why; a reason that limits or denies stays where it was said."""
+    found = REASON.search(said)
+    if found is None or found.start() < 15:
+        return said, None
+    wish, why = said[: found.start()].rstrip(" ,;("), said[found.end() :].strip(" .!)")
+    if len(why) < 8 or DENIAL.search(why) or len(WORD.findall(wish)) < 3:
+        return said, None
+    return f"{wish}.", why

@@ -1,0 +1,101 @@
+"""What is worth saying before anybody asks: the standing memories of a project, the best first.
+
+In come memories of any kind; out come at most 24 that a user said or that were checked, that are current, and none of
+which says what a better one says, or what the agent's own files say already. Preferences and rules weigh most, then
+decisions, lessons, facts; then importance, how recent it is, and how often it was of use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from recollect.clock import age_days
+from recollect.inject.sameness import Known, Saying, repeats, saying
+from recollect.model import Memory
+
+INJECTABLE = ("user", "checked")  # what is only quoted is never put before an agent by itself
+WEIGHTS = {"preference": 1.0, "decision": 0.8, "lesson": 0.7, "fact": 0.6, "note": 0.5, "reference": 0.4}
+STANDING = tuple(WEIGHTS)
+MOST = 24
+_KIND, _IMPORTANCE, _RECENCY, _USE = 0.4, 0.35, 0.15, 0.1
+_DECAY = 0.01  # a day
+_OFTEN = 32  # reads beyond which more make no difference
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Memories to say, the best first, as of a day; `ailment` is what to know about Recollect itself.
+
+    Where those of several projects stand together, each names its own.
+    """
+
+    memories: tuple[Memory, ...]
+    at: datetime
+    ailment: str | None = None
+    mixed: bool = False
+
+
+def ranked(memories: Iterable[Memory], at: datetime) -> list[Memory]:
+    """Those that may be said at all, the best first."""
+    return sorted(
+        (memory for memory in memories if is_injectable(memory, at)),
+        key=lambda memory: (-worth(memory, at), -memory.occurred_at.timestamp(), memory.id),
+    )
+
+
+def select(
+    best: Sequence[Memory],
+    at: datetime,
+    *,
+    known: Known | None = None,
+    shown: Known | None = None,
+    ailment: str | None = None,
+    mixed: bool = False,
+    most: int = MOST,
+    said: Callable[[str], Saying] = saying,
+) -> Selection:
+    """Of memories in their order, those that are worth saying beside each other.
+
+    That is without what the agent's own files say (`known`), and what we put before it elsewhere (`shown`); the latter
+    has its place among the best all the same, so that nothing worse moves up for it.
+    """
+    kept = _different(best, known or Known(), most, said)
+    fresh = [memory for memory, its in kept if shown is None or not shown.says(its)]
+    return Selection(tuple(fresh), at, ailment, mixed)
+
+
+def is_injectable(memory: Memory, at: datetime) -> bool:
+    """Whether a memory may be put before an agent that did not ask."""
+    current = memory.deleted_at is None and memory.archived_at is None and memory.superseded_at is None
+    expired = memory.expires_at is not None and memory.expires_at <= at
+    trusted = memory.trust in INJECTABLE and memory.kind in WEIGHTS
+    return trusted and current and not expired and bool(memory.content.strip())
+
+
+def worth(memory: Memory, at: datetime) -> float:
+    """How much a memory deserves to be said, from 0 to 1."""
+    recency = 1 / (1 + _DECAY * age_days(memory.occurred_at, at))
+    use = 1.0 if memory.confirmed_at else min(1.0, math.log2(1 + memory.access_count) / math.log2(_OFTEN))
+    return (
+        _KIND * WEIGHTS[memory.kind]
+        + _IMPORTANCE * memory.importance
+        + _RECENCY * recency
+        + _USE * use
+    )  # fmt: skip
+
+
+def _different(
+    best: Sequence[Memory], known: Known, most: int, said: Callable[[str], Saying]
+) -> list[tuple[Memory, Saying]]:
+    """The first that say something of their own."""
+    kept: list[tuple[Memory, Saying]] = []
+    for memory in best:
+        if len(kept) >= most:
+            break
+        its = said(memory.content)
+        if not known.says(its) and not any(repeats(its, other) for _, other in kept):
+            kept.append((memory, its))
+    return kept

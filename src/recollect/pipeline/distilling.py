@@ -1,0 +1,139 @@
+"""Sessions that are due become memories: events in, drafts by rules (and a model where one is set), vetted, settled.
+
+A session that grew is distilled again as a whole. What the rules made of it before and make no longer, because the rest
+of the session says otherwise, is retired: it ends as superseded by nothing, and stays in the history. What a person
+changed or confirmed is theirs and stays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from recollect.clock import Clock
+from recollect.distill.draft import RULES, RULES_VERSION, Draft
+from recollect.distill.rules import distill
+from recollect.distill.vet import Vetted, vet
+from recollect.errors import Conflict, NotFound, StoreError
+from recollect.model import Event, Memory, Scope, Session
+from recollect.pipeline.settling import Judge, settle
+from recollect.store.port import Distillation, Store
+from recollect.text import dedup_key
+
+
+class Extractor(Protocol):
+    """A language model asked for drafts; `asked` is the position of the last event it was shown before."""
+
+    def drafts(self, session: Session, events: Sequence[Event], asked: int) -> tuple[list[Draft], int]: ...
+
+
+@dataclass(slots=True)
+class Distilled:
+    """What one round of distilling did."""
+
+    sessions: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)  # added, known, merged, superseding, disputed, retired
+    refused: Counter[str] = field(default_factory=Counter)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def changed(self) -> bool:
+        return any(count for name, count in self.outcomes.items() if name != "known")
+
+
+def distill_due(
+    store: Store,
+    scope: Scope,
+    clock: Clock,
+    *,
+    only: Callable[[str], bool] = lambda session: True,
+    extractor: Extractor | None = None,
+    judge: Judge | None = None,
+) -> Distilled:
+    """Distill the sessions that are due and that `only` lets through; one that cannot be costs only itself."""
+    due = (session for session in store.distillations.due(scope, version=RULES_VERSION) if only(session))
+    return distill_sessions(store, scope, due, clock, extractor=extractor, judge=judge)
+
+
+def distill_sessions(
+    store: Store,
+    scope: Scope,
+    sessions: Iterable[str],
+    clock: Clock,
+    *,
+    extractor: Extractor | None = None,
+    judge: Judge | None = None,
+) -> Distilled:
+    """Distill these sessions."""
+    done = Distilled()
+    for session in sessions:
+        try:
+            _Distilling(store, scope, clock, extractor, judge, done).run(session)
+        except StoreError:
+            raise
+        except (NotFound, Conflict):
+            continue  # forgotten or changed meanwhile; it stays due
+        except Exception as error:  # a fault in one session must not cost the others
+            done.failed[session] = f"it cannot be distilled: {type(error).__name__}: {error}"[:500]
+    return done
+
+
+@dataclass(slots=True)
+class _Distilling:
+    """One session on its way to memories."""
+
+    store: Store
+    scope: Scope
+    clock: Clock
+    extractor: Extractor | None
+    judge: Judge | None
+    done: Distilled
+
+    def run(self, name: str) -> None:
+        session = self.store.sessions.get(self.scope, name)
+        events = self.store.sessions.history(self.scope, name)
+        if session is None or not events:
+            return
+        before = self.store.distillations.get(self.scope, name)
+        made = self._vetted(session, events, distill(session, events, self.store.digests.get(self.scope, name)))
+        self._retire(name, made.kept)
+        kept = [self._settle(memory) for memory in made.kept]
+        asked = -1 if before is None else before.asked
+        if self.extractor is not None and events[-1].position > asked:
+            drafts, asked = self.extractor.drafts(session, events, asked)
+            told = self._vetted(session, events, drafts)
+            kept += [self._settle(memory) for memory in told.kept]
+            made.refused.update(told.refused)
+        self.store.distillations.put(
+            self.scope,
+            Distillation(
+                name, RULES_VERSION, events[-1].position, self.clock(), asked, sum(kept), dict(made.refused)
+            ),
+        )
+        self.done.sessions += 1
+        self.done.refused.update(made.refused)
+
+    def _vetted(self, session: Session, events: Sequence[Event], drafts: Iterable[Draft]) -> Vetted:
+        by_key = {event.key: event for event in events}
+        return vet(drafts, by_key, session=session.id, project=session.project, now=self.clock())
+
+    def _settle(self, memory: Memory) -> bool:
+        settled = settle(self.store, self.scope, memory, self.clock, judge=self.judge)
+        self.done.outcomes[settled.outcome] += 1
+        return settled.outcome not in ("known", "withheld")
+
+    def _retire(self, session: str, made: Sequence[Memory]) -> None:
+        """End what the rules made of this session before and do not make any more."""
+        texts = {dedup_key(memory.content) for memory in made}
+        sources = {memory.evidence for memory in made}
+        for old in self.store.memories.of_session(self.scope, session):
+            ours = old.maker == RULES and old.superseded_at is None and old.confirmed_at is None
+            if not ours or self.store.memories.versions(self.scope, old.id):  # or edited by a person
+                continue
+            if dedup_key(old.content) not in texts and old.evidence not in sources:
+                now = self.clock()
+                ended = replace(old, superseded_at=max(now, old.occurred_at), meta={**old.meta, "retired": True})
+                self.store.memories.update(self.scope, ended, at=now, note="retire")
+                self.done.outcomes["retired"] += 1

@@ -1,0 +1,112 @@
+"""What is to be said in each project, for one round of `prepare`: read once, ranked once, each memory worded once.
+
+Nothing is read of a project whose texts did not change: `key` tells that from a few numbers of the store.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from functools import cache
+
+from recollect import promptindex
+from recollect.inject.hosts import HOSTS, Block, compiled
+from recollect.inject.native import Native
+from recollect.inject.sameness import saying
+from recollect.inject.selection import INJECTABLE, STANDING, ranked, select
+from recollect.inject.standing import entry
+from recollect.model import Memory, Scope
+from recollect.pipeline.ailing import ailment
+from recollect.settings import Settings, environment
+from recollect.store.port import Filter, Store
+
+VERSION = 1  # rises when the same memories give another text
+MOST_READ, MOST_INDEXED = 5_000, 2_000
+_NO_PROJECT = "(none)"  # a scope without a project sees those of all; one of a project that is none sees what has none
+
+
+class Texts:
+    """The texts of one owner, as of now."""
+
+    def __init__(self, store: Store, scope: Scope, settings: Settings, now: datetime) -> None:
+        self._store, self._scope, self._now = store, scope.within(None), now
+        self._budget = settings.inject_max_tokens
+        self._marks = store.memories.marks(self._scope, now=now)
+        self._ailment = ailment(store, self._scope, settings, now)
+        self._best: dict[str | None, list[Memory]] = {}
+        self._entries: dict[tuple[str, datetime | None, bool], str] = {}
+        self._saying = cache(saying)
+        self.native = Native(environment(), settings.data_dir)
+
+    @property
+    def projects(self) -> list[str]:
+        """The projects that have memories, of whatever kind."""
+        return sorted(project for project in self._marks if project is not None)
+
+    @property
+    def has_something(self) -> bool:
+        """Whether there is any memory."""
+        return bool(self._marks)
+
+    def block(self, project: str | None, host: str, native: Sequence[str] = (), *, ours: bool = True) -> Block:
+        """The text for a host; `native` is what it loads by itself, with or without what is `ours` there."""
+        loaded = self.native.loaded(native)
+        chosen = select(
+            self.best(project),
+            self._now,
+            known=loaded.theirs,
+            shown=loaded.ours if ours else None,
+            ailment=self._ailment if HOSTS[host].shape else None,
+            said=self._saying,
+        )
+        return compiled(chosen, HOSTS[host], self._budget, self._told)
+
+    def everywhere(self) -> Block:
+        """What is worth knowing in any project, as a file; each memory names its own."""
+        own = (memory for project in self.projects for memory in self.best(project) if memory.project == project)
+        best = ranked([*own, *self.best(None)], self._now)
+        chosen = select(best, self._now, mixed=True, said=self._saying)
+        return compiled(chosen, HOSTS["file"], self._budget, self._told)
+
+    def index(self, project: str | None) -> bytes:
+        """What may be recalled on a prompt."""
+        return promptindex.build(
+            (memory.id, " ".join((memory.content, memory.why or "", *memory.tags)), entry(memory, None, alone=True))
+            for memory in self.best(project)[:MOST_INDEXED]
+        )
+
+    def best(self, project: str | None) -> list[Memory]:
+        """What may be said in a project: its own and what belongs to none, the best first."""
+        if project not in self._best:
+            where = Filter(now=self._now, kinds=STANDING, trusts=INJECTABLE)
+            found = self._store.memories.find(self._scope.within(project or _NO_PROJECT), where, limit=MOST_READ)
+            self._best[project] = ranked(found, self._now)
+        return self._best[project]
+
+    def key(self, project: str | None, *of: str | None) -> str:
+        """What a text is made of: it is made anew when that changes, and each day, because it tells ages."""
+        return digest([*self._of(project), f"{self._now:%Y-%m-%d}", self._budget, self._ailment, *of])
+
+    def key_of_index(self, project: str | None) -> str:
+        """The same of an index, which tells no ages."""
+        return digest([*self._of(project), repr(promptindex.MAGIC)])
+
+    def key_of_everywhere(self) -> str:
+        """The same of the text of all projects."""
+        return digest([self.key(project) for project in (None, *self.projects)])
+
+    def _of(self, project: str | None) -> tuple[object, ...]:
+        return VERSION, project, self._marks.get(None), self._marks.get(project)
+
+    def _told(self, memory: Memory, at: datetime | None, *, mixed: bool = False) -> str:
+        key = (memory.id, at, mixed)
+        if key not in self._entries:
+            self._entries[key] = entry(memory, at, mixed=mixed)
+        return self._entries[key]
+
+
+def digest(values: Iterable[object]) -> str:
+    """A short name for these values."""
+    return hashlib.sha256(json.dumps(list(values)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
