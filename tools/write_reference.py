@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md and docs/reference/settings.md from the code they describe.
+"""Writes docs/reference/cli.md, settings.md and mcp.md from the code they describe.
 
 `--check` writes nothing and exits 1 when a file is out of date. What is written does not depend on the Python version:
 argparse is asked for its flags, not for its layout.
@@ -11,9 +11,11 @@ import re
 import sys
 from dataclasses import MISSING, fields
 from pathlib import Path
+from typing import Any
 
 from recollect import settings
 from recollect.cli.main import GROUPS, parser_of
+from recollect.mcp import protocol, tools
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "reference"
 GENERATED = "<!-- Written by tools/write_reference.py; run `make docs` instead of editing. -->"
@@ -52,6 +54,41 @@ def settings_reference() -> str:
         variable = settings.PREFIX + item.name.upper()
         lines.append(f"| `{item.name}` | `{variable}` | {_default(item.name)} | {comments[item.name]} |")
     return "\n".join([*lines, ""])
+
+
+def mcp_reference() -> str:
+    """Every tool of the MCP server: what agents are told about it, its arguments and its hints."""
+    lines = [GENERATED, "", "# MCP tools", ""]
+    lines += [f"Protocol versions: {', '.join((*protocol.GREETED, *protocol.ENVELOPED))}.", ""]
+    lines += ["An empty string, an empty list or null is as if the argument had not been given.", ""]
+    for tool in tools.TOOLS:
+        schema, hints = tool["inputSchema"], tool["annotations"]
+        lines += [f"## {tool['name']}", "", tool["description"], ""]
+        lines += [
+            ", ".join(f"`{hint}: {str(hints[hint]).lower()}`" for hint in hints if hint.endswith("Hint")) + ".",
+            "",
+        ]
+        if schema["properties"]:
+            lines += ["| argument | type | meaning |", "|---|---|---|"]
+            required = schema.get("required", ())
+            lines += [_argument(name, one, name in required) for name, one in schema["properties"].items()]
+            lines.append("")
+    return "\n".join([*lines, "## What clients are told", "", tools.INSTRUCTIONS, ""])
+
+
+def _argument(name: str, schema: dict[str, Any], required: bool) -> str:
+    kind = "list of texts" if schema["type"] == "array" else {"string": "text"}.get(schema["type"], schema["type"])
+    bounds = {"minimum": "from", "maximum": "to", "maxItems": "at most", "maxLength": "at most", "default": "default"}
+    told = [
+        f"{word} {schema[key]:,}"
+        if isinstance(schema[key], int) and not isinstance(schema[key], bool)
+        else f"{word} `{str(schema[key]).lower()}`"
+        for key, word in bounds.items()
+        if key in schema
+    ]
+    choice = f" One of: {', '.join(schema['enum'])}." if "enum" in schema else ""
+    limits = f" ({', '.join(told)})" if told else ""
+    return f"| `{name}`{' (required)' if required else ''} | {kind}{limits} | {schema['description']}{choice} |"
 
 
 def setting_comments() -> dict[str, str]:
@@ -93,7 +130,7 @@ def _flags(actions: list[argparse.Action]) -> set[str]:
 
 def _positional(action: argparse.Action) -> str:
     name = str(action.metavar or "|".join(map(str, action.choices or [action.dest.upper()])))
-    return {"+": f"{name}…", "?": f"[{name}]"}.get(str(action.nargs), name)
+    return {"+": f"{name}…", "?": f"[{name}]", "*": f"[{name}…]"}.get(str(action.nargs), name)
 
 
 def _table(actions: list[argparse.Action]) -> list[str]:
@@ -112,9 +149,9 @@ def _meaning(action: argparse.Action) -> str:
 
 
 def main() -> int:
-    """Write both files, or check them."""
+    """Write the files, or check them."""
     stale = []
-    for name, text in (("cli.md", cli_reference()), ("settings.md", settings_reference())):
+    for name, text in (("cli.md", cli_reference()), ("settings.md", settings_reference()), ("mcp.md", mcp_reference())):
         file = DOCS / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             stale.append(name)

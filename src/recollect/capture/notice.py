@@ -1,8 +1,10 @@
 """What an agent told its hook: a record's body becomes a notice, or nothing when it makes no sense.
 
 Claude Code and Codex write snake_case: `{"session_id", "transcript_path", "cwd", "hook_event_name": "Stop", …}`. Grok
-writes camelCase: `{"sessionId", "transcriptPath", "cwd", "hookEventName": "stop", …}`, also to the hooks that it finds
-in Claude Code's settings, so the payload says who speaks, not the command line. Nothing here raises.
+writes camelCase: `{"sessionId", "transcriptPath", "cwd", "hookEventName": "stop", …}`, and Cursor has names of its own:
+`{"conversation_id", "generation_id", "workspace_roots", "cursor_version", …}`. Both also call the hooks they find in
+Claude Code's settings, so the payload says who speaks, not the command line. Gemini CLI writes as Claude Code does,
+with other events; for OpenCode our plugin writes. Nothing here raises.
 """
 
 from __future__ import annotations
@@ -29,7 +31,13 @@ EVENTS = {
     "subagentend": "subagent_stop",
     "precompact": "pre_compact",
     "sessionend": "session_end",
+    "beforeagent": "user_prompt",
+    "afteragent": "stop",
+    "precompress": "pre_compact",
+    "beforesubmitprompt": "user_prompt",
 }
+# These always keep their sessions themselves, a moment later: what they tell is where to look, never the words.
+KEEPERS = frozenset({"grok", "gemini", "cursor", "opencode"})
 _NOT_LETTER = re.compile("[^a-z]")
 _GAP = re.compile(r"[ \t\r\n]*([,:{]?)[ \t\r\n]*")
 
@@ -57,30 +65,34 @@ def notice_of(record: Record) -> Notice | None:
     text = record.body.decode("utf-8-sig", "replace")
     given = _completed(_members(text), record) if record.truncated else _object(text)
     flavor = _flavor(given, record)
+    names = ("conversation_id", "session_id") if flavor == "cursor" else ("session_id", "sessionId")
     try:
-        session = check_id(f"{flavor}:{check_id(_first(given, 'session_id', 'sessionId'), 'session')}", "session")
+        session = check_id(f"{flavor}:{check_id(_first(given, *names), 'session')}", "session")
     except InvalidInput:
         return None
+    told = {} if flavor in KEEPERS else given
     return Notice(
         flavor=flavor,
         event=_event(_first(given, "hook_event_name", "hookEventName")),
         session=session,
         transcript=_path(_first(given, "transcript_path", "transcriptPath")),
         agent_transcript=_path(_first(given, "agent_transcript_path", "agentTranscriptPath")),
-        cwd=_path(_first(given, "cwd", "workspaceRoot")),
+        cwd=_path(_first(given, "cwd", "workspaceRoot") or _root(given)),
         at=record.at,
-        prompt=_text(given.get("prompt")),
-        last_assistant_message=_text(_first(given, "last_assistant_message", "lastAssistantMessage")),
-        turn=_name(_first(given, "turn_id", "turnId", "prompt_id", "promptId")),
+        prompt=_text(told.get("prompt")),
+        last_assistant_message=_text(_first(told, "last_assistant_message", "lastAssistantMessage")),
+        turn=_name(_first(given, "turn_id", "turnId", "prompt_id", "promptId", "generation_id")),
         agent_id=_name(_first(given, "agent_id", "agentId", "subagentId")),
-        reason=_name(_first(given, "reason", "source", "trigger")),
+        reason=_name(_first(given, "reason", "source", "trigger", "status")),
     )
 
 
 def _flavor(given: Mapping[str, Any], record: Record) -> str:
-    """Who speaks: Grok when the payload is in its style or is about the session Grok started this hook for."""
+    """Who speaks: Grok or Cursor when the payload is in its style or is about the session it started this hook for."""
     if "hookEventName" in given or "sessionId" in given:
         return "grok"
+    if "cursor_version" in given or "conversation_id" in given:
+        return "cursor"
     # An agent that a hook of Grok started inherits its variables, but has a session of its own.
     about = given.get("session_id")
     return "grok" if about is not None and about == record.hints.get("GROK_SESSION_ID") else record.agent
@@ -136,6 +148,12 @@ def _completed(given: Mapping[str, Any], record: Record) -> dict[str, Any]:
 
 def _first(given: Mapping[str, Any], *names: str) -> Any:
     return next((given[name] for name in names if given.get(name) is not None), None)
+
+
+def _root(given: Mapping[str, Any]) -> object:
+    """The first of the directories that Cursor has open."""
+    roots = given.get("workspace_roots")
+    return roots[0] if isinstance(roots, list) and roots else None
 
 
 def _event(value: object) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 
 from recollect.capture.redact import Redactor
 from recollect.capture.shell import commands, name_of
-from recollect.frame import BLOCK, HEADER, MARK
+from recollect.frame import without_blocks
 from recollect.model import Event
 from recollect.text import dedup_key, storable
 
@@ -26,7 +26,9 @@ PRIVATE = "[private]"
 OURS = "[recalled by Recollect]"
 _PRIVATE = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
 _OUR_TOOLS = re.compile(
-    r"(?:mcp_+)?(?:plugin_)?recollect(?:_[a-z]+)?_+\w+|memory_(?:recall|save|context|search)", re.IGNORECASE
+    r"(?:mcp_+)?(?:plugin_)?recollect(?:_[a-z]+)?_+\w+"
+    r"|memory_(?:recall|save|context|search|get|timeline|status|forget)",
+    re.IGNORECASE,
 )
 _OUR_VERBS = frozenset(("recall", "context", "show", "list", "sessions", "export"))
 _OUR_INLINE = re.compile(rf"(?:\$\(|`)\s{{0,9}}recollect\s{{1,9}}(?:{'|'.join(sorted(_OUR_VERBS))})\b")
@@ -119,9 +121,9 @@ class Privacy:
             if found:
                 text = open_text
                 self.counts["private"] += found
-        if HEADER in text or MARK in text:
-            text, found = BLOCK.subn(OURS, text)
-            self.counts["ours"] += found
+        text, blocks = without_blocks(text, OURS)
+        if blocks:
+            self.counts["ours"] += blocks
         text, secrets = self._redactor.redact(text)
         for kind, found in secrets.items():
             self.counts[f"secret:{kind}"] += found

@@ -44,6 +44,8 @@ def report_lines(report: Report, console: Output, *, dry_run: bool = False) -> N
         console.line(
             f"  {report.turns:,} turns seen, {report.events_added:,} events added, {report.events_changed:,} changed"
         )
+    if made := {name: count for name, count in report.memories.items() if name != "known"}:
+        console.line("  memories: " + ", ".join(f"{count:,} {name}" for name, count in sorted(made.items())))
     withheld = {name: count for name, count in report.counts.items() if name.startswith("withheld:")}
     if report.withheld or withheld:
         parts = [f"{report.withheld:,} sessions"] if report.withheld else []

@@ -21,6 +21,7 @@ _TABLES = {
     "projects": '"/path" = "name"',
     "sources": 'claude = ["/path"]',
     "prices": '"gpt-5.5" = [1.25, 10.0, 0.125]',
+    "llm_project_daily_usd": '"/path/of/project" = 0.5',
 }
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
@@ -50,6 +51,35 @@ def unset_setting(file: Path, name: str) -> bool:
     stop = found.end() + 1 if text[found.end() : found.end() + 1] == "\n" else found.end()
     _replace(file, text, text[: found.start()] + text[stop:], name, None)
     return True
+
+
+def set_entry(file: Path, table: str, key: str, value: float) -> None:
+    """Write `"key" = value` under `[table]`, which is made if it is missing."""
+    line = f"{json.dumps(key, ensure_ascii=False)} = {_toml(value)}"
+    text, _ = _read(file)
+    head = re.search(rf"^[ \t]*\[[ \t]*{table}[ \t]*\][^\r\n]*(?:\r?\n|$)", text, re.MULTILINE)
+    if head is None:
+        gap = "" if not text or text.endswith("\n") else "\n"
+        new = f"{text}{gap}\n[{table}]\n{line}\n".lstrip("\n" if not text else "")
+    else:
+        after = _TABLE.search(text, head.end())
+        end = after.start() if after else len(text)
+        names = "|".join({re.escape(json.dumps(key, ensure_ascii=False)), re.escape(f"'{key}'"), re.escape(key)})
+        found = re.compile(rf"^[ \t]*(?:{names})[ \t]*=[^\r\n]*", re.MULTILINE).search(text, head.end(), end)
+        gap = "" if head[0].endswith("\n") else "\n"
+        if found:
+            new = text[: found.start()] + line + text[found.end() :]
+        else:
+            new = f"{text[: head.end()]}{gap}{line}\n{text[head.end() :]}"
+    _replace(file, text, new, table, {**_table_of(file, text, table), key: value})
+
+
+def _table_of(file: Path, text: str, table: str) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(text).get(table, {})
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidInput(f"{file} cannot be read: {error}", hint="Correct or remove the file.") from None
+    return found if isinstance(found, dict) else {}
 
 
 def _known(file: Path, name: str) -> None:

@@ -26,9 +26,9 @@ def add_filters(parser: ArgumentParser) -> None:
     group.add_argument("--history", action="store_true", help="superseded and expired memories too")
 
 
-def add_recall_flags(parser: ArgumentParser) -> None:
-    """What recall and context have in common beyond the filters."""
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="the question; `-` reads it from standard input")
+def add_recall_flags(parser: ArgumentParser, query: str = "+") -> None:
+    """What recall and context have in common beyond the filters; `query` says how many words there must be."""
+    parser.add_argument("query", nargs=query, metavar="QUERY", help="the question; `-` reads it from standard input")
     add_filters(parser)
     group = parser.add_argument_group("how it is searched")
     group.add_argument("--tier", action="append", choices=TIERS, help="only this tier (may be repeated)")

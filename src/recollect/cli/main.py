@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Start here": {
         "demo": ("demo", "see it work on sample sessions, in a temporary directory"),
+        "install": ("install", "put hooks, tools and skills into your agents' settings; without a name it only shows"),
+        "uninstall": ("uninstall", "take them out again; what is remembered stays"),
         "whoami": ("whoami", "whose memory and which project this is, and by which rule"),
     },
     "Capture": {
@@ -35,6 +37,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "remember": ("remember", "keep one thing worth knowing"),
         "recall": ("recall", "ask; get the right few things back, each explained, or nothing"),
         "context": ("context", "what was recalled as text for a prompt, within a number of tokens"),
+        "mcp": ("mcp", "memory as tools for agents: an MCP server on standard input, or --http"),
     },
     "Look": {
         "list": ("list", "memories, newest first"),
@@ -54,6 +57,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Look after": {
         "doctor": ("doctor", "check everything and say what to do; --repair mends"),
         "config": ("config", "every setting, its value and where it came from; set one"),
+        "budget": ("budget", "what language models cost today and what they may; set it"),
         "model": ("model", "the embedding model: status, install"),
         "reembed": ("reembed", "make every vector again with the configured embedder"),
         "maintain": ("maintain", "make due gists and vectors; archive, redact and purge what is old"),

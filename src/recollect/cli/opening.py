@@ -78,7 +78,9 @@ def open_place(place: Place) -> Recollect:
     """The memory of a place."""
     from recollect.facade import Recollect
 
-    return Recollect.open(settings=place.loaded.settings, scope=place.scope, background=False)
+    memory = Recollect.open(settings=place.loaded.settings, scope=place.scope, background=False)
+    memory.directory = Path(place.directory) if place.directory else None
+    return memory
 
 
 def _of_directory(loaded: Loaded) -> tuple[str | None, str, str | None]:

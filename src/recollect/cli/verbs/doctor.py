@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
+    from recollect.store.port import Covered
 
 
 class Finding(NamedTuple):
@@ -42,7 +43,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Output) -> int:
     place = find_place(args, everywhere=True)
     repaired = _repair(place, console) if args.repair and place.database.exists() else []
-    findings = [*repaired, *_directory(place), *_database(place, deep=args.deep or args.repair), *_embedder(place)]
+    looked = [*_directory(place), *_database(place, deep=args.deep or args.repair), *_embedder(place), *_agents(place)]
+    findings = [*repaired, *looked]
     bad = sum(finding.state == "bad" for finding in findings)
     if console.json:
         console.document({"ok": not bad, "findings": [finding._asdict() for finding in findings]})
@@ -183,6 +185,48 @@ def _embedder(place: Place) -> list[Finding]:
     if embedder is None:
         return [Finding("embedder", "note", f"none, so recall is by words alone: {why}")]
     return [Finding("embedder", "ok", f"{embedder.name} ({embedder.dim})")]
+
+
+def _agents(place: Place) -> list[Finding]:
+    """The agents on this machine: whether Recollect is installed for them, and whether their hooks work."""
+    from pathlib import Path
+
+    from recollect.clock import age_label, now
+    from recollect.install.check import check, last_told
+    from recollect.install.run import machine
+    from recollect.settings import environment
+
+    data_dir = place.loaded.settings.data_dir.absolute()
+    try:
+        on = machine(Path.home(), environment(), data_dir)
+        checked = list(check(on, last_told(data_dir, _covered(place))))
+    except RecollectError as error:
+        return [Finding("agents", "note", str(error), error.hint)]
+    found = []
+    for each in checked:
+        name = each.host.name
+        if each.problem:
+            found.append(Finding(name, "bad", each.problem, f"Correct it, then `recollect install {name}`."))
+        elif each.installed:
+            heard = f"last heard of {age_label(each.last, now())}" if each.last else "nothing heard of it yet"
+            hooks = f"its {each.hooks} hooks run" if each.hooks else "its plugin is there"
+            todo = None if each.last else each.host.then
+            found.append(Finding(name, "ok" if each.last else "note", f"{hooks}; {heard}", todo))
+    without = [each.host.name for each in checked if not each.installed and not each.problem]
+    if without:
+        todo = f"`recollect install {' '.join(without)}` tells Recollect at once what happens there."
+        found.append(Finding("agents", "note", f"not installed for {', '.join(without)}", todo))
+    return found
+
+
+def _covered(place: Place) -> list[Covered]:
+    if not place.database.exists():
+        return []
+    try:
+        with open_place(place) as memory:
+            return list(memory.store.captures.coverage(memory.scope))
+    except RecollectError:
+        return []  # told elsewhere
 
 
 # -- mending -----------------------------------------------------------------------------------------------------------

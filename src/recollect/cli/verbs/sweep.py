@@ -105,10 +105,17 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
 
 
 def _watch(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
-    """Until it is stopped: the spool every two seconds, everything every few minutes."""
+    """Until it is stopped: the spool every two seconds, everything every few minutes; and hooks are answered."""
     import signal
 
+    from recollect.warm import warm_server
+
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's way to say Ctrl-C
+    with warm_server(memory.settings, memory.scope):
+        return _keep_going(memory, sources, args, console)
+
+
+def _keep_going(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
     minutes = args.every or memory.settings.sweep_minutes
     console.note(f"Watching. Every {minutes} minutes all sessions, those that hooks tell of at once. Ctrl-C ends it.")
     due = 0.0

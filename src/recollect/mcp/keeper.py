@@ -1,0 +1,139 @@
+"""What an MCP server does while nobody asks: reads the sessions that hooks told of, and makes vectors that wait.
+
+It starts after the first answer, so no client waits for it. While there is nothing to do it looks into one directory
+every two seconds and holds nothing open; vectors are made only once a search has loaded the model anyway. Unless
+another process does, it also answers the hooks of prompts (`warm`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from recollect.mcp.opened import Opened
+    from recollect.warm.server import WarmServer
+
+SECONDS = 2.0
+MOST_SECONDS = 300.0
+_SEARCHES = frozenset(("memory_search", "memory_context", "recall"))
+
+
+class Keeper:
+    """One thread; it ends with the process, and `stop` lets it finish what it is at."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._stopping = threading.Event()
+        self._bell = threading.Event()
+        self._vectors_wanted = False
+        self._thread: threading.Thread | None = None
+        self._warm: WarmServer | None = None
+        opened.used = self.used
+
+    def start(self) -> None:
+        """Begin; doing it twice changes nothing."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="recollect-mcp-keeper", daemon=True)
+            self._thread.start()
+
+    def used(self, name: str) -> None:
+        """A tool was called: after a search the model may be there for texts that wait."""
+        if name in _SEARCHES:
+            self._vectors_wanted = True
+            self._bell.set()
+
+    def stop(self, seconds: float) -> bool:
+        """End, waiting at most so long; whether it has ended."""
+        until = time.monotonic() + seconds
+        self._stopping.set()
+        self._bell.set()
+        if self._thread is not None:
+            self._thread.join(seconds)
+            if self._thread.is_alive():
+                return False
+        return self._warm is None or self._warm.stop(max(0.0, until - time.monotonic()))
+
+    def _run(self) -> None:
+        _quietly(self._start_warm)
+        draining = _Draining(self._opened)
+        while not self._stopping.is_set():
+            draining.look()
+            if self._vectors_wanted and not self._stopping.is_set():
+                self._vectors_wanted = False
+                _quietly(self._make_vectors)
+            self._bell.wait(SECONDS)
+            self._bell.clear()
+
+    def _start_warm(self) -> None:
+        from recollect.warm import warm_server
+
+        warm = warm_server(self._opened.settings, self._opened.owner)
+        warm.start()
+        self._warm = warm
+
+    def _make_vectors(self) -> None:
+        from recollect.lock import alone
+
+        memory = self._opened.memory()
+        if memory.store.vectors.pending():
+            with alone(self._opened.settings.data_dir / "embed.lock") as free:
+                if free:
+                    memory.embed_pending()
+
+
+class _Draining:
+    """Looks for records, and reads them with a memory that is open only as long as that takes.
+
+    A record that has to wait for its transcript is tried again ever more rarely; a new one is read at once.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._left: set[str] = set()
+        self._pause = SECONDS
+        self._due = 0.0
+
+    def look(self) -> None:
+        """Read what waits, if it is time to."""
+        try:
+            folder = self._opened.settings.data_dir
+        except Exception:
+            return  # settings that cannot be read: the first tool call says so
+        found = records(folder)
+        if not found or (found <= self._left and time.monotonic() < self._due):
+            return
+        _quietly(self._drain)
+        self._left = records(folder)
+        self._pause = min(MOST_SECONDS, self._pause * 2) if self._left else SECONDS
+        self._due = time.monotonic() + self._pause
+
+    def _drain(self) -> None:
+        from recollect.facade import Recollect
+
+        with Recollect.open(settings=self._opened.settings, scope=self._opened.owner, background=False) as memory:
+            memory.drain()
+
+
+def records(data_dir: Path) -> set[str]:
+    """The names of what hooks left; the cheapest look there is."""
+    from recollect.hook import SPOOL, SUFFIX
+
+    try:
+        return {name for name in os.listdir(data_dir / SPOOL) if name.endswith(SUFFIX)}  # noqa: PTH208 - cheapest
+    except OSError:
+        return set()
+
+
+def _quietly(work: Callable[[], None]) -> None:
+    """Background work must never take the server down; what it did not do is still there to be done."""
+    try:
+        work()
+    except Exception as error:
+        import logging
+
+        logging.getLogger(__name__).info("background work failed: %s", type(error).__name__)

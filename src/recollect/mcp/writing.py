@@ -1,0 +1,82 @@
+"""The tools that write: what an agent saves is the assistant's word, and what it forgets can be brought back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from recollect.clock import now
+from recollect.distill.memory import new_memory
+from recollect.errors import InvalidInput, NotFound
+from recollect.inject.quote import label
+from recollect.mcp import rows
+from recollect.pipeline.settling import settle
+
+if TYPE_CHECKING:
+    from recollect.facade import Recollect
+
+# What an agent does not say about a memory.
+_UNSAID: dict[str, Any] = {
+    "importance": None,
+    "confidence": 1.0,
+    "session": None,
+    "evidence": (),
+    "anchors": (),
+    "occurred_at": None,
+    "expires_at": None,
+    "meta": None,
+}
+_OUTCOMES = {
+    "added": "added",
+    "known": "known already",
+    "merged": "added, in place of one that said the same",
+    "superseding": "added, in place of an older one",
+    "disputed": "added, but disputed: another memory says otherwise",
+}
+_OTHERS = {"merged": "in place of", "superseding": "in place of", "disputed": "disputed by"}
+
+
+def save(memory: Recollect, given: dict[str, Any]) -> str:
+    """Keep one thing, without its secrets; says what became of it."""
+    clean, taken = _without_secrets(memory, given)
+    said = {**_UNSAID, "kind": "note", "why": None, "tags": None, **clean, "origin": "assistant"}
+    made = new_memory(said, project=memory.scope.project, now=now())
+    settled = settle(memory.store, memory.scope, made, now)
+    kept = settled.memory
+    place = f"in {label(kept.project)}" if kept.project else "for every project"
+    lines = [f"[{_OUTCOMES.get(settled.outcome, settled.outcome)}: {kept.id} · {kept.kind} · {place}]"]
+    lines += [
+        f"[{_OTHERS.get(settled.outcome, 'beside')} {other.id}]\n> {rows.line(other.content)}"
+        for other in settled.others
+    ]
+    if taken:
+        lines.append(f"[{taken} secrets were taken out of it before it was kept]")
+    return "\n".join(lines)
+
+
+def forget(memory: Recollect, given: dict[str, Any]) -> str:
+    """Take memories away softly; one that is gone already is no failure."""
+    lines = []
+    for id_ in given["ids"]:
+        kept = memory.store.memories.get(memory.scope, id_)
+        if kept is None:
+            raise NotFound(f"no memory {label(id_, 60)} here", hint="memory_search shows ids.")
+        if kept.deleted_at is None:
+            memory.forget(kept.id, soft=True)
+        lines.append(f"[forgotten: {kept.id}; `recollect undo {kept.id}` brings it back]")
+    return "\n".join(lines)
+
+
+def _without_secrets(memory: Recollect, given: dict[str, Any]) -> tuple[dict[str, Any], int]:
+    """An agent's words are cleaned like those it is captured by."""
+    from recollect.capture.redact import Redactor
+    from recollect.pipeline.sweep import install_key
+
+    redactor = Redactor(install_key(memory.settings.data_dir), pii=memory.settings.redact_personal)
+    clean, taken = dict(given), 0
+    for name in ("content", "why"):
+        if name in clean:
+            clean[name], found = redactor.redact(clean[name])
+            taken += sum(found.values())
+    if not clean["content"].strip():
+        raise InvalidInput("content is empty")
+    return clean, taken
