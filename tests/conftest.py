@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from tests.flow.memory_fixture import clock as clock
 from tests.flow.memory_fixture import memory as memory
 from tests.flow.memory_fixture import opened as opened
+from tests.llm_fixture import endpoint as endpoint
 from tests.weights_fixture import minilm_dir as minilm_dir
 
 settings.register_profile(
@@ -33,7 +34,7 @@ OUTSIDE = (  # variables that could lead a test to somebody's real memory or ses
         "QWEN_",
         "KIMI_",
     ),
-    *("PI_CODING_", "FACTORY_", "OPENCODE_", "CURSOR_"),
+    *("PI_CODING_", "FACTORY_", "OPENCODE_", "CURSOR_", "ANTHROPIC_", "OPENAI_"),
 )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import ScopeError
 from recollect.ids import stable_key
-from recollect.model import Scope
+from recollect.model import Scope, Session
 from recollect.store.port import Store
 from tests.contract.samples import ANN, BOB, EVE, T0, event, gist, minute, talk
 
@@ -258,6 +258,25 @@ def test_a_gist_does_not_change_the_history(store: Store) -> None:
     store.sessions.append(ANN, talk("chat:1", "q", "assistant: a"))
     store.gists.put(ANN, gist("chat:1", "Asked and answered.", covers=1))
     assert said(store, "chat:1") == ["q", "a"]
+
+
+def test_directories_are_told_once_each_the_latest_first_and_only_within_the_scope(store: Store) -> None:
+    ran = [
+        ("c:1", "app", "/a"),
+        ("c:2", "app", "/b"),
+        ("c:3", "app", "/a"),
+        ("c:4", None, "/home"),
+        ("c:5", "lib", "/l"),
+    ]
+    for number, (session, project, cwd) in enumerate(ran):
+        facts = Session(session, "c", cwd=cwd)
+        store.sessions.ensure(ANN.within(project), session, at=minute(number), facts=facts)
+    store.sessions.ensure(ANN, "c:6", at=minute(9))
+    store.sessions.ensure(BOB, "c:7", at=minute(9), facts=Session("c:7", "c", cwd="/bob"))
+    everywhere = [("lib", "/l"), (None, "/home"), ("app", "/a"), ("app", "/b")]
+    assert store.sessions.directories(ANN) == everywhere
+    assert store.sessions.directories(ANN.within("app")) == everywhere[1:]
+    assert store.sessions.directories(EVE) == []
 
 
 STORABLE = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\x00"), max_size=200)

@@ -14,6 +14,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from recollect.cli.main import main
+from tests.flow.mcp_fixture import make_tools as make_tools
+from tests.flow.mcp_fixture import served as served
+from tests.flow.mcp_fixture import talk as talk
+from tests.flow.mcp_fixture import tools as tools
 
 
 class Ran(NamedTuple):

@@ -23,7 +23,7 @@ RUNS = {
     "sweep": (["sweep"], SWEPT | {"dry_run"}),
     "backfill": (["backfill", "claude"], SWEPT | {"dry_run", "cost_estimate_usd"}),
     "coverage": (["coverage"], COVERED),
-    "hook": (["hook", "claude"], {"record"}),
+    "hook": (["hook", "claude"], {"record", "answer"}),
     "remember": (["remember", "another thing"], {"memory", "known"}),
     "recall": (["recall", "thing"], {"query", "hits", "abstained", "mode", "note"}),
     "context": (["context", "thing"], {"text", "tokens", "ids", "mode", "note"}),

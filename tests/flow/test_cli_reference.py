@@ -20,7 +20,7 @@ def tool() -> dict[str, Any]:
     return runpy.run_path(str(ROOT / "tools" / "write_reference.py"))
 
 
-@pytest.mark.parametrize("name", ["cli", "settings"])
+@pytest.mark.parametrize("name", ["cli", "settings", "mcp"])
 def test_the_reference_is_up_to_date(tool: dict[str, Any], name: str) -> None:
     written = (ROOT / "docs" / "reference" / f"{name}.md").read_text(encoding="utf-8")
     assert written == tool[f"{name}_reference"](), "run `make docs`"

@@ -101,7 +101,7 @@ def test_our_own_model_calls_are_not_captured(tmp_path: Path) -> None:
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize("words", [[], ["data"], ["/nowhere/data", "gemini"], ["", "claude"], ["data", "claude"]])
+@pytest.mark.parametrize("words", [[], ["data"], ["/nowhere/data", "walrus"], ["", "claude"], ["data", "claude"]])
 def test_a_wrong_command_line_is_no_trouble_for_the_agent(words: list[str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-I", "-S", str(HOOK), *words], input=b"{}", capture_output=True, cwd=tmp_path, timeout=5
@@ -111,7 +111,7 @@ def test_a_wrong_command_line_is_no_trouble_for_the_agent(words: list[str], tmp_
 
 
 def test_an_unknown_agent_is_a_miss(tmp_path: Path) -> None:
-    run(tmp_path, agent="gemini")
+    run(tmp_path, agent="walrus")
     assert records(tmp_path) == []
     assert Spool(tmp_path).missed() == 1
 
@@ -164,13 +164,13 @@ def test_it_loads_only_what_is_listed(tmp_path: Path) -> None:
 
 WATCHED = """
 import os, sys
-log, path = sys.argv[1:3]
+log, __file__ = sys.argv[1:3]
 sys.argv = sys.argv[2:]
 seen = os.open(log, os.O_WRONLY | os.O_CREAT)
-with open(path) as file:
-    code = compile(file.read(), path, "exec")
+with open(__file__) as file:
+    code = compile(file.read(), __file__, "exec")
 sys.addaudithook(lambda event, args: os.write(seen, f"{event} {args[0] if event == 'open' else ''}\\n".encode()))
-exec(code, {"__name__": "__main__"})
+exec(code, globals())
 """
 
 

@@ -25,10 +25,15 @@ VALUES = {
     "lock",
     "frame",
     "hook",
+    "hookreply",
+    "promptindex",
+    "quickhash",
+    "usualwords",
+    "warmwire",
 }
 # A stage may import the values, itself, and what stands before it.
 STAGES = ["models", "capture", "distill", "store", "recall", "inject", "pipeline", "facade"]
-SHELLS = {"cli"}
+SHELLS = {"cli", "install", "mcp", "warm"}
 
 
 def modules() -> list[tuple[str, Path]]:

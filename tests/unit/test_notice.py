@@ -111,7 +111,6 @@ def test_what_grok_says(name: str, event: str) -> None:
         agent_transcript=None,
         cwd="/home/ann/app",
         at=AT,
-        last_assistant_message="Done.",
         turn="p-1",
         reason="end_turn",
     )
@@ -254,3 +253,72 @@ def test_an_environment_of_two_agents_helps_nobody() -> None:
 )
 def test_truncated_nonsense_is_no_notice(body: bytes) -> None:
     assert notice_of(record(body, truncated=True)) is None
+
+
+# -- those that keep their sessions themselves -------------------------------------------------------------------------
+
+CURSOR = {
+    "conversation_id": "c-1",
+    "generation_id": "g-1",
+    "hook_event_name": "stop",
+    "cursor_version": "2.4.1",
+    "workspace_roots": ["/home/ann/app", "/home/ann/lib"],
+    "status": "completed",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "extra", "event", "reason"),
+    [
+        ("SessionStart", {"source": "resume"}, "session_start", "resume"),
+        ("BeforeAgent", {"prompt": "why?"}, "user_prompt", None),
+        ("AfterAgent", {"prompt": "why?", "prompt_response": "So.", "stop_hook_active": False}, "stop", None),
+        ("PreCompress", {"trigger": "auto"}, "pre_compact", "auto"),
+        ("SessionEnd", {"reason": "exit"}, "session_end", "exit"),
+        ("AfterModel", {}, "other", None),
+    ],
+)
+def test_what_gemini_says(name: str, extra: dict[str, Any], event: str, reason: str | None) -> None:
+    """Its words are in its own file: the notice only leads there."""
+    found = notice({**COMMON, "hook_event_name": name, "timestamp": "2026-11-15T22:00:00Z", **extra}, "gemini")
+    assert found == Notice("gemini", event, "gemini:s-1", "/t/s-1.jsonl", None, "/home/ann/app", AT, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("name", "event"),
+    [
+        ("sessionStart", "session_start"),
+        ("beforeSubmitPrompt", "user_prompt"),
+        ("stop", "stop"),
+        ("subagentStop", "subagent_stop"),
+        ("preCompact", "pre_compact"),
+        ("sessionEnd", "session_end"),
+        ("afterFileEdit", "other"),
+    ],
+)
+def test_what_cursor_says(name: str, event: str) -> None:
+    found = notice({**CURSOR, "hook_event_name": name, "prompt": "why?"}, "cursor")
+    assert found == Notice(
+        "cursor", event, "cursor:c-1", None, None, "/home/ann/app", AT, turn="g-1", reason="completed"
+    )
+
+
+def test_cursor_that_calls_the_hook_of_claude_code_is_cursor() -> None:
+    """Cursor loads Claude Code's hooks too, and may name the session in both ways."""
+    both = {**CURSOR, "session_id": "s-9", "hook_event_name": "Stop", "cwd": "/home/ann/app"}
+    assert notice(both, "claude").session == "cursor:c-1"
+    assert notice({"session_id": "s-9", "cursor_version": "2.4.1"}, "claude").session == "cursor:s-9"
+
+
+def test_grok_that_calls_the_hook_of_cursor_is_grok() -> None:
+    assert notice(GROK, "cursor").session == "grok:g-1"
+
+
+@pytest.mark.parametrize("roots", [None, [], "x", [5], [""], {"a": 1}], ids=repr)
+def test_a_cursor_without_directories_has_none(roots: object) -> None:
+    assert notice({**CURSOR, "workspace_roots": roots}, "cursor").cwd is None
+
+
+def test_what_our_plugin_in_opencode_says() -> None:
+    found = notice({"session_id": "ses_1", "hook_event_name": "Stop", "cwd": "/home/ann/app"}, "opencode")
+    assert found == Notice("opencode", "stop", "opencode:ses_1", None, None, "/home/ann/app", AT)

@@ -68,7 +68,24 @@ def test_the_data_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch
 def test_every_setting_can_be_given_by_a_variable() -> None:
     simple = {"bool": "1", "int": "3", "float": "0.5", "str": "x", "Path": "/p", "Path | None": "/p"}
     simple["tuple[str, ...]"] = "x, y"
+    own = {"inject_prompt": "nudge", "memory_files": "/x.md, ~/y.md"}
     for item in fields(Settings):
-        if item.name not in ("projects", "sources", "prices"):  # tables stand in config.toml
-            env = {f"RECOLLECT_{item.name.upper()}": simple[str(item.type)], "RECOLLECT_CONFIG": "/none"}
+        if item.name not in ("projects", "sources", "prices", "llm_project_daily_usd"):  # tables stand in config.toml
+            value = own.get(item.name) or simple[str(item.type)]
+            env = {f"RECOLLECT_{item.name.upper()}": value, "RECOLLECT_CONFIG": "/none"}
             assert load(env).origins[item.name] == f"RECOLLECT_{item.name.upper()}"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("inject_prompt", "always"), ("inject_max_tokens", "-1"), ("memory_files", "notes/memory.md")],
+    ids=["a way there is not", "less than nothing", "a path that hangs on where one stands"],
+)
+def test_how_to_inject_is_checked_when_it_is_read(name: str, value: str) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        load({f"RECOLLECT_{name.upper()}": value, "RECOLLECT_CONFIG": "/none"})
+
+
+def test_memory_files_are_absolute(own_home: Path) -> None:
+    env = {"RECOLLECT_MEMORY_FILES": "~/.claude/memory/coda_memory.md, /srv/{project}.md", "RECOLLECT_CONFIG": "/none"}
+    assert load(env).settings.memory_files == (f"{own_home}/.claude/memory/coda_memory.md", "/srv/{project}.md")

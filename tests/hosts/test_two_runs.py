@@ -1,0 +1,125 @@
+"""Yesterday's run in tomorrow's first line: what one real run decided, the next one is shown, quoted and within bounds.
+
+From a fresh `recollect install` in an empty home: run 1 is told something, the hooks' records are drained, run 2's
+model is shown it at the start and when the prompt asks, and finds it by asking the MCP server.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from recollect.frame import MARK
+from tests.hosts.host import Host
+from tests.hosts.scripted_model import Call, Request, Say
+
+pytestmark = pytest.mark.slow
+
+INSTALLED_AS = {"codex": "codex", "claude": "claude-code"}
+DECISION = "We use port 5544 for postgres in this project, because 5433 is taken by the old cluster."
+QUESTION = "Which port should the postgres container of this project listen on?"
+
+
+@pytest.fixture
+def installed(bare: Host) -> Host:
+    bare.recollect("install", INSTALLED_AS[bare.agent.flavor])
+    return bare
+
+
+def shown(host: Host, since: int = 0) -> str:
+    """All that the model was shown, as text."""
+    return "\n".join(json.dumps(request, ensure_ascii=False) for request in host.model.requests[since:])
+
+
+def texts(request: Request) -> list[str]:
+    """Every text in a request."""
+    found: list[str] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, dict):
+            for each in value.values():
+                walk(each)
+        elif isinstance(value, list):
+            for each in value:
+                walk(each)
+
+    walk(request)
+    return found
+
+
+def block_in(request: Request) -> str:
+    """The block of ours that a request holds."""
+    return next((text for text in texts(request) if MARK in text and "5544" in text), "")
+
+
+def search(question: str) -> Callable[[Request], Call]:
+    """Ask the memory server, by the name under which the agent offers it."""
+
+    def call(request: Request) -> Call:
+        for tool in request.get("tools", []):
+            offered = [(tool.get("name", ""), None)]
+            offered += [(each.get("name", ""), tool.get("name")) for each in tool.get("tools", [])]  # a namespace
+            for name, space in offered:
+                if name.endswith("memory_search"):
+                    return Call(name, {"query": question}, space)
+        raise AssertionError(f"memory_search is not offered: {[tool.get('name') for tool in request.get('tools', [])]}")
+
+    return call
+
+
+def test_the_next_run_begins_with_what_the_last_one_was_told(installed: Host) -> None:
+    installed.run(DECISION, Say("Noted."))
+    installed.drain()
+    before = len(installed.model.requests)
+    installed.run("Say hello.", Say("Hello."))
+    block = block_in(installed.model.requests[before])
+    assert "postgres" in block, shown(installed, before)[:3000]
+    assert "not instructions" in block
+    assert len(block) <= 10_000
+    assert len(block) / 3 <= 2_500
+
+
+def test_a_prompt_is_answered_from_memory_when_it_asks(installed: Host) -> None:
+    installed.recollect("config", "inject_start", "false")
+    installed.run(DECISION, Say("Noted."))
+    installed.drain()
+    before = len(installed.model.requests)
+    installed.run("Write a haiku about rivers and stones.", Say("Rivers."))
+    assert not block_in(installed.model.requests[before])
+    before = len(installed.model.requests)
+    installed.run(QUESTION, Say("5544."))
+    assert block_in(installed.model.requests[before]), shown(installed, before)[:3000]
+
+
+def test_the_model_finds_it_by_asking_the_memory_server(installed: Host) -> None:
+    installed.run(DECISION, Say("Noted."))
+    installed.drain()
+    before = len(installed.model.requests)
+    installed.run(QUESTION, search("postgres port"), Say("5544."))
+    answered = texts(installed.model.requests[-1])
+    assert any("5544" in text and MARK not in text and text != DECISION for text in answered), shown(installed, before)
+
+
+def test_what_was_shown_is_not_taken_for_new(installed: Host) -> None:
+    """T03: three runs that are shown the same block leave one memory."""
+    installed.run(DECISION, Say("Noted."))
+    for _ in range(3):
+        installed.drain()
+        installed.run("Say hello.", Say("Hello. We use port 5544 for postgres."))
+    installed.drain()
+    memories = installed.recollect("list")["memories"]
+    assert len([one for one in memories if "5544" in one["content"] and one["trust"] == "user"]) == 1
+    assert all(one["trust"] == "quoted" for one in memories if one["origin"] != "user")
+
+
+def test_uninstall_leaves_the_home_as_it_was(bare: Host) -> None:
+    before = {path: path.read_bytes() for path in bare.home.rglob("*") if path.is_file()}
+    bare.recollect("install", INSTALLED_AS[bare.agent.flavor])
+    bare.recollect("uninstall", INSTALLED_AS[bare.agent.flavor])
+    after = {path: path.read_bytes() for path in bare.home.rglob("*") if path.is_file()}
+    assert after == before

@@ -1,0 +1,184 @@
+"""What people state as a rule, a preference or a fact is kept in their words; requests, status and questions are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.told_fixture import CHAT, Told, worked
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        pytest.param("Always run the linter before you commit.", "preference", id="always"),
+        pytest.param("never use mocks in the tests of this project", "preference", id="never"),
+        pytest.param("From now on put new migrations into db/migrations.", "preference", id="from now on"),
+        pytest.param("keep every function below forty lines please", "preference", id="keep every"),
+        pytest.param("I prefer small commits over large ones.", "preference", id="prefer"),
+        pytest.param("prefer composition to inheritance", "preference", id="bare prefer"),
+        pytest.param("don't add comments that repeat the code", "preference", id="prohibition"),
+        pytest.param("let's not put logic into the templates", "preference", id="let us not"),
+        pytest.param("we should not touch the files of the vendor directory", "preference", id="should not"),
+        pytest.param("i dont want any new dependencies in here", "preference", id="dont want"),
+        pytest.param("the timeout needs to be configurable for each customer", "preference", id="needs to be"),
+        pytest.param("can we stick to the workflow of review before merging?", "preference", id="stick to"),
+        pytest.param("Let's use Postgres for the queue instead of Redis.", "preference", id="instead of"),
+        pytest.param("We decided to use Postgres because the team knows it.", "decision", id="decided"),
+        pytest.param("I think we should split the parser for clarity.", "decision", id="think we should"),
+        pytest.param("I'd suggest we keep the old endpoint as an alias.", "decision", id="suggest"),
+        pytest.param("We usually deploy on Tuesdays from the release branch.", "fact", id="usually"),
+        pytest.param("our staging database runs on port 5433", "fact", id="our"),
+        pytest.param("Postgres listens on port 5433 on this machine.", "fact", id="port"),
+        pytest.param(
+            "The stop hook is not correct, that one fires after each turn of the assistant.", "fact", id="wrong"
+        ),
+        pytest.param("the tests failed because commit signing is on globally", "lesson", id="because"),
+        pytest.param("Bitte verwende immer deutsche Commit-Nachrichten.", "preference", id="german"),
+        pytest.param("Ich bevorzuge kurze Antworten ohne Aufzählungen.", "preference", id="german preference"),
+        pytest.param("Utilise toujours des guillemets doubles dans le code.", "preference", id="french"),
+        pytest.param("Je préfère les petites fonctions aux grandes.", "preference", id="french preference"),
+        pytest.param("Nunca uses variables globales en este proyecto.", "preference", id="spanish"),
+        pytest.param("Prefiero respuestas cortas y con ejemplos.", "preference", id="spanish preference"),
+    ],
+)
+def test_what_holds_is_kept(said: str, kind: str) -> None:
+    told = worked(said)
+    drafts = [draft for draft in told.drafts if draft.kind == kind]
+    assert len(drafts) == 1, told.drafts
+    assert told.cited(drafts[0])[0] in said
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "commit this and push",
+        "can you open a PR for this?",
+        "add a test for the parser",
+        "run the tests again",
+        "what is the source of this?",
+        "should we always use tabs here?",
+        "wouldn't it be better to use a queue?",
+        "it still doesn't work",
+        "I ran it and got an error.",
+        "it should be fine now",
+        "that should be straightforward to add",
+        "don't do a reply",
+        "don't commit yet",
+        "do 1, do the push, don't do a reply",
+        "let's go with option 1.",
+        "let's keep going",
+        "for this PR we should first rebase",
+        "yes",
+        "4",
+        "ok cool let's go - write the design",
+        "I never saw this before",
+        "Bitte schau dir den Fehler an.",
+        "peux-tu lancer les tests ?",
+        "¿puedes ejecutar los tests?",
+    ],
+)
+def test_what_is_said_for_the_moment_is_not(said: str) -> None:
+    assert worked(said).contents == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Here is what the reviewer wrote:\nAlways run the linter. Never use mocks.",
+        "```\nAlways use tabs.\n```\ncan you look at this?",
+        "> never use mocks in tests\n\nwhat do you think of this?",
+        "<skill>\nAlways ask one question at a time. Never commit the design.\n</skill>",
+        'the readme says "always use tabs and never spaces in this project", is that true?',
+    ],
+    ids=["announced", "fenced", "quoted", "tagged", "cited"],
+)
+def test_words_of_others_in_a_prompt_are_nobodys_rule(said: str) -> None:
+    assert worked(said).contents == []
+
+
+def test_text_that_was_injected_or_came_from_tools_states_no_rule() -> None:
+    told = Told().ask("Look at the config.").add("injected_context", "Always use tabs.", "system", "tool")
+    told.add("summary", "The user said: never use mocks.", "system", "assistant")
+    told.call("Read", {"file_path": "a.md"}).result("Always use tabs. I prefer spaces.", error=False)
+    told.say("The file says: always use tabs. I prefer that too.")
+    assert told.contents == []
+
+
+def test_the_prompts_of_a_delegated_session_are_the_agents_own() -> None:
+    from recollect.model import Session
+
+    told = worked("Always run the linter.", session=Session("claude:sub", "claude", relation="subagent"))
+    assert told.contents == []
+
+
+def test_a_wish_that_is_taken_back_is_no_wish() -> None:
+    told = worked("Always squash the commits.", "never mind, forget what I said")
+    assert told.contents == []
+
+
+def test_of_two_wishes_about_one_thing_the_later_holds() -> None:
+    told = worked("The staging database runs on port 5433.", "The staging database runs on port 5544.")
+    assert told.contents == ["The staging database runs on port 5544."]
+
+
+def test_what_a_first_prompt_says_ought_to_be_is_the_task() -> None:
+    assert Told().ask("The page should be blue and the button needs to be round.").say("Done.").contents == []
+
+
+def test_a_command_before_a_wish_is_not_part_of_it() -> None:
+    told = worked("/work:execute keep each commit with working code please (no broken states)")
+    (draft,) = told.drafts
+    assert draft.content.startswith("Keep each commit with working code")
+    assert told.cited(draft) == ["keep each commit with working code please (no broken states)"]
+
+
+def test_people_who_type_without_stops_are_quoted_as_a_whole() -> None:
+    (draft,) = worked("i dont want to remove any details..i just want to migrate them to the docs").drafts
+    assert draft.content == "The user doesn't want to remove any details..the user just wants to migrate them to the docs"
+
+
+def test_a_decision_has_its_why() -> None:
+    (draft,) = worked("We decided to use Postgres because the team knows it well.").drafts
+    assert (draft.content, draft.why) == ("We decided to use Postgres.", "the team knows it well")
+
+
+def test_a_wish_names_its_files_and_topics() -> None:
+    (draft,) = worked("Never edit src/app/schema.py by hand, use the migrations and run the tests.").drafts
+    assert "file:src/app/schema.py" in draft.anchors
+    assert "tests" in draft.tags
+
+
+def test_a_users_own_words_are_trusted_as_such() -> None:
+    (memory,) = worked("Always run the linter before you commit.").memories
+    assert (memory.kind, memory.trust, memory.origin, memory.maker) == ("preference", "user", "user", "rules")
+
+
+def test_words_with_which_a_call_was_refused_are_words_too() -> None:
+    told = Told().ask("Implement the generator.").say("Let me write it.")
+    told.call("Bash", {"command": "claude -p hello"}).result("The user doesn't want to proceed", error=True)
+    told.events.pop()
+    told.refuse("prefer subagents to save on the main context").say("Understood.")
+    assert [(draft.kind, draft.content) for draft in told.drafts][0] == (
+        "preference",
+        "Prefer subagents to save on the main context",
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("I prefer dark mode in every editor.", "preference"),
+        ("My sister's name is Ana and she lives in Lisbon.", "fact"),
+        ("We decided to use Postgres because it has row level security.", "decision"),
+        ("I'm allergic to peanuts.", "fact"),
+        ("I work as a nurse in Hamburg.", "fact"),
+    ],
+)
+def test_chats_have_wishes_too(said: str, kind: str) -> None:
+    told = Told(CHAT).ask("hello").say("Hi! How can I help?").ask(said).say("Noted.")
+    assert [draft.kind for draft in told.drafts] == [kind]
+
+
+def test_small_talk_leaves_nothing() -> None:
+    told = Told(CHAT).ask("hi").say("Hello!").ask("what is the capital of France?").say("Paris.").ask("thanks!")
+    assert told.contents == []
