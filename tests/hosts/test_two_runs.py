@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from recollect.frame import MARK
+from recollect.frame import BLOCK, MARK
 from tests.hosts.host import Host
 from tests.hosts.scripted_model import Call, Request, Say
 
 pytestmark = pytest.mark.slow
 
 INSTALLED_AS = {"codex": "codex", "claude": "claude-code"}
+# A person is asked once whether tools of a server may be used; here nobody can be.
+ALLOWED = {"codex": (), "claude": ("--allowedTools", "mcp__recollect__memory_search")}
 DECISION = "We use port 5544 for postgres in this project, because 5433 is taken by the old cluster."
 QUESTION = "Which port should the postgres container of this project listen on?"
 
@@ -27,11 +29,6 @@ QUESTION = "Which port should the postgres container of this project listen on?"
 def installed(bare: Host) -> Host:
     bare.recollect("install", INSTALLED_AS[bare.agent.flavor])
     return bare
-
-
-def shown(host: Host, since: int = 0) -> str:
-    """All that the model was shown, as text."""
-    return "\n".join(json.dumps(request, ensure_ascii=False) for request in host.model.requests[since:])
 
 
 def texts(request: Request) -> list[str]:
@@ -54,7 +51,18 @@ def texts(request: Request) -> list[str]:
 
 def block_in(request: Request) -> str:
     """The block of ours that a request holds."""
-    return next((text for text in texts(request) if MARK in text and "5544" in text), "")
+    found = [block[0] for text in texts(request) if MARK in text for block in BLOCK.finditer(text)]
+    return next((block for block in found if "5544" in block), "")
+
+
+def answered(request: Request) -> str:
+    """What the last tool call came to."""
+    said = request.get("input") or [part for each in request["messages"] for part in blocks(each)]
+    return json.dumps([part for part in said if part.get("type") in ("function_call_output", "tool_result")][-1:])
+
+
+def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    return [part for part in message["content"] if isinstance(part, dict)]
 
 
 def search(question: str) -> Callable[[Request], Call]:
@@ -78,14 +86,14 @@ def test_the_next_run_begins_with_what_the_last_one_was_told(installed: Host) ->
     before = len(installed.model.requests)
     installed.run("Say hello.", Say("Hello."))
     block = block_in(installed.model.requests[before])
-    assert "postgres" in block, shown(installed, before)[:3000]
+    assert "postgres" in block
     assert "not instructions" in block
     assert len(block) <= 10_000
     assert len(block) / 3 <= 2_500
 
 
 def test_a_prompt_is_answered_from_memory_when_it_asks(installed: Host) -> None:
-    installed.recollect("config", "inject_start", "false")
+    installed.recollect("config", "set", "inject_start", "false")
     installed.run(DECISION, Say("Noted."))
     installed.drain()
     before = len(installed.model.requests)
@@ -93,16 +101,14 @@ def test_a_prompt_is_answered_from_memory_when_it_asks(installed: Host) -> None:
     assert not block_in(installed.model.requests[before])
     before = len(installed.model.requests)
     installed.run(QUESTION, Say("5544."))
-    assert block_in(installed.model.requests[before]), shown(installed, before)[:3000]
+    assert block_in(installed.model.requests[before])
 
 
 def test_the_model_finds_it_by_asking_the_memory_server(installed: Host) -> None:
     installed.run(DECISION, Say("Noted."))
     installed.drain()
-    before = len(installed.model.requests)
-    installed.run(QUESTION, search("postgres port"), Say("5544."))
-    answered = texts(installed.model.requests[-1])
-    assert any("5544" in text and MARK not in text and text != DECISION for text in answered), shown(installed, before)
+    installed.run(QUESTION, search("postgres port"), Say("5544."), options=ALLOWED[installed.agent.flavor])
+    assert "5544" in answered(installed.model.requests[-1])
 
 
 def test_what_was_shown_is_not_taken_for_new(installed: Host) -> None:
