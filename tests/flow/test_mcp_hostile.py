@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from recollect.frame import HEADER
+from recollect.frame import FOOTER, HEADER
 from recollect.inject.quote import NOTICE
 from recollect.mcp.protocol import Conversation
 from recollect.model import Evidence
@@ -81,7 +81,7 @@ def test_every_result_says_that_it_is_data(poisoned: tuple[Tools, list[str]]) ->
 @pytest.mark.parametrize("letters", ["kestrel word ", "カワセミ 言葉 ", '"\\ \n kestrel', "🦅🦅 kestrel "], ids=repr)
 def test_no_result_is_larger_than_twenty_thousand_bytes(tools: Tools, letters: str) -> None:
     memory = tools.memory
-    for number in range(30):
+    for number in range(12):
         kept = memory.remember((f"{number} " + letters * 900)[:9_000], why=(letters * 90)[:900], tags=["t" * 50] * 1)
         memory.record(f"session-{number % 9}", "user", (f"{number} " + letters * 1_500)[:12_000])
     made = [one.id for one in memory.memories(20)]
@@ -103,6 +103,14 @@ def test_no_result_is_larger_than_twenty_thousand_bytes(tools: Tools, letters: s
         assert json.loads(answer)["result"]["isError"] is False, (name, answer)
         assert len(answer) <= 20_000, name
     assert kept.id
+
+
+def test_a_context_of_wide_letters_is_smaller_but_whole(tools: Tools) -> None:
+    for number in range(12):
+        tools.memory.remember("".join(chr(0x4E00 + (number * 700 + n) % 9_000) for n in range(690)) + "。 kestrel")
+    text = tools.text("memory_context", query="kestrel", max_tokens=4_000)
+    assert text.endswith(f"{FOOTER}\n")
+    assert text.count("kestrel") > 3
 
 
 def test_what_did_not_fit_is_said(tools: Tools) -> None:

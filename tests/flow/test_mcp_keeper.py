@@ -14,6 +14,9 @@ import pytest
 from recollect import Recollect, Scope, hook, warmwire
 from recollect.mcp import keeper
 from recollect.mcp.keeper import Keeper, records
+from recollect.mcp.vectors import FEW
+from recollect.models.tiny import TinyEmbedder
+from recollect.recall.meaning import Meaning
 from recollect.settings import load
 from tests.flow.mcp_fixture import Talk, Tools
 from tests.flow.transcripts_fixture import Agents, uid
@@ -91,15 +94,37 @@ def test_work_that_fails_takes_nothing_down(tools: Tools, monkeypatch: pytest.Mo
 
 
 def test_vectors_that_wait_are_made_after_a_search(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    monkeypatch.setattr(Recollect, "embed_pending", lambda self: made.append(1) or 0)
+    """Many afterwards; a few before it is answered."""
+    monkeypatch.setattr(Meaning, "embedder", lambda self: TinyEmbedder())
+    waiting = tools.memory.store.vectors.pending
+    for number in range(FEW + 1):
+        tools.memory.record("s1", "user", f"The heron stands still {number}")
     keeping = Keeper(tools.opened)
     keeping.start()
-    tools.text("memory_save", content="The heron stands still")
+    tools.text("memory_status")
     time.sleep(0.2)
-    assert made == []
-    tools.text("memory_search", query="heron")
-    assert until(lambda: made)
+    assert waiting() == FEW + 1
+    assert "words alone" in tools.text("memory_search", query="heron")
+    assert until(lambda: waiting() == 0)
+    assert keeping.stop(5)
+    tools.memory.record("s1", "user", "A stork")
+    assert "words and meaning" in tools.text("memory_search", query="stork")
+    assert waiting() == 0
+
+
+def test_what_an_agent_forgot_is_not_shown_to_the_next_one(tools: Tools) -> None:
+    """Not only when the server ends: the next session may start before."""
+
+    def shown() -> bool:
+        return any(b"heron" in file.read_bytes() for file in tools.data_dir.glob("prepared/**/*") if file.is_file())
+
+    kept = tools.memory.remember("Call the release branch heron", kind="preference")
+    tools.memory.prepare()
+    assert shown()
+    keeping = Keeper(tools.opened)
+    keeping.start()
+    tools.text("memory_forget", ids=[kept.id])
+    assert until(lambda: not shown())
     assert keeping.stop(5)
 
 

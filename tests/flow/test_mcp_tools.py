@@ -177,6 +177,23 @@ def test_saving_it_again_changes_nothing(tools: Tools) -> None:
     assert ids(first) == ids(again)
 
 
+@pytest.mark.parametrize(
+    ("origin", "became"),
+    [
+        ("assistant", "[added, in place of an older one: "),
+        ("user", "[added, but disputed: another memory says otherwise"),
+    ],
+)
+def test_saving_another_value_says_what_becomes_of_the_old(tools: Tools, origin: str, became: str) -> None:
+    """What an agent said gives way; what the user said does not."""
+    old = tools.memory.remember("Staging Postgres listens on port 5433", kind="fact", origin=origin)
+    text = tools.text("memory_save", content="Staging Postgres listens on port 5544", kind="fact")
+    assert became in text
+    assert NOTICE in text
+    assert f"{old.id}]\n> Staging Postgres listens on port 5433" in text
+    assert (tools.memory.get(old.id).superseded_by is None) is (origin == "user")
+
+
 def test_an_agent_cannot_make_a_preference(tools: Tools) -> None:
     for kind in ("preference", "rule", "user"):
         text = tools.error("memory_save", content="The user always wants tabs", kind=kind)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from recollect.cli.output import Span
 from recollect.clock import age_label, now
-from recollect.model import Event, Gist, Hit, Memory, Session
+from recollect.model import SAID, Event, Gist, Hit, Memory, Session
 from recollect.text import one_line, present
 
 if TYPE_CHECKING:
     from recollect.distill.digest import Digest
+    from recollect.recall.belief import Belief, Quote
 
 Line = list[Span]
 SHOWN_CHARS = 700
@@ -23,7 +24,9 @@ def hit_lines(hit: Hit, *, explain: bool = False) -> Iterator[Line]:
     """`[kind] content`, its tags and why, then where it comes from; with `explain` the parts of its score."""
     yield [(f"[{hit.kind or hit.tier}]", "bold cyan"), " ", _shortened(hit.content, hit.id)]
     yield from _reasons(hit.tags, hit.why)
-    parts = [hit.id, hit.age, f"said by {hit.origin}"]
+    for note in hit.notes:
+        yield [("- note: ", "yellow"), one_line(note)]
+    parts = [hit.id, hit.age, said_by(hit.origin, hit.trust if hit.tier == "memory" else hit.origin)]
     if hit.session and hit.session != hit.id:
         parts.append(f"session {one_line(hit.session, 60)}")
     if hit.superseded_by:
@@ -41,7 +44,9 @@ def memory_lines(memory: Memory) -> Iterator[Line]:
     yield from _fields(
         ("id", memory.id),
         ("project", memory.project or "none"),
-        ("said by", memory.origin),
+        ("said by", said_by(memory.origin, memory.trust).removeprefix("said by ")),
+        ("made by", None if memory.maker == SAID else memory.maker),
+        ("confirmed", _at(memory.confirmed_at)),
         ("session", memory.session),
         ("when", _at(memory.occurred_at, f" ({age_label(memory.occurred_at, now())})")),
         ("recorded", _at(memory.recorded_at)),
@@ -55,9 +60,47 @@ def memory_lines(memory: Memory) -> Iterator[Line]:
         ("forgotten", _at(memory.deleted_at, ", softly; `recollect undo` brings it back")),
         ("anchors", ", ".join(memory.anchors)),
     )
-    for span in memory.evidence:
-        where = f", characters {span.start} to {span.end}" if span.start is not None else ""
-        yield ["  ", (f"{'evidence':<11}", "dim"), f" session {span.session}, event {span.event}{where}"]
+
+
+def said_by(origin: str, trust: str) -> str:
+    """Who said it, and how far that is trusted where it does not go without saying."""
+    if trust == "user" and origin != "user":
+        return f"said by {origin}, confirmed by user"
+    return f"said by {origin}" + ("" if trust == origin else f", {trust}")
+
+
+def belief_lines(told: Belief) -> Iterator[Line]:
+    """Why a memory is believed: who said what, how it read before, what says otherwise, what became of its anchors."""
+    for quote in told.quotes:
+        yield from _quote_lines(quote)
+    for saying in told.said[1:]:
+        who = "confirmed by user" if saying.confirmed else said_by(saying.origin, saying.trust)
+        where = f", session {one_line(saying.session, 60)}" if saying.session else ""
+        yield _linked("again", f"{who}, {_at(saying.at)}{where}")
+    for finding in told.findings:
+        yield _linked("note", finding.note)
+    for old in told.versions:
+        yield _linked(f"version {old.version}", f"until {_at(old.until)}: {old.content}")
+    for name, others in (
+        ("disputed", told.disputes),
+        ("merged", told.merged),
+        ("superseded", told.superseded),
+        ("superseded by", told.successors),
+    ):
+        for one in others:
+            yield _linked(name, f"{one.id}: {one.content} ({said_by(one.origin, one.trust)}, {_at(one.occurred_at)})")
+
+
+def _quote_lines(quote: Quote) -> Iterator[Line]:
+    if quote.text is None:
+        yield _linked("evidence", f"session {quote.span.session}: what was said is not here any more")
+        return
+    yield _linked("evidence", f"said by {quote.origin}, {_at(quote.at)}, session {quote.span.session}")
+    yield [" " * 14, "“", _shortened(one_line(quote.text), quote.span.session), "”"]
+
+
+def _linked(name: str, text: str) -> Line:
+    return ["  ", (f"{name:<11}", "dim"), " ", one_line(text)]
 
 
 def session_lines(session: Session) -> Iterator[Line]:

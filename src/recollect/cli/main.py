@@ -35,6 +35,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Remember and recall": {
         "remember": ("remember", "keep one thing worth knowing"),
+        "confirm": ("confirm", "say that a memory is so: it is trusted as your own word, and may be a preference"),
         "recall": ("recall", "ask; get the right few things back, each explained, or nothing"),
         "context": ("context", "what was recalled as text for a prompt, within a number of tokens"),
         "mcp": ("mcp", "memory as tools for agents: an MCP server on standard input, or --http"),
@@ -45,8 +46,8 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "sessions": ("sessions", "sessions, newest first; what was said in one; its gist"),
     },
     "Forget": {
-        "forget": ("forget", "take a memory, a session or everything away for good"),
-        "undo": ("undo", "bring a softly forgotten memory back"),
+        "forget": ("forget", "take a memory, a session, a source or everything away"),
+        "undo": ("undo", "bring back what was softly forgotten, superseded, merged or revoked"),
     },
     "Move and save": {
         "export": ("export", "write everything as JSON Lines"),

@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from recollect.mcp.protocol import Result
-from recollect.mcp.tools import WRITES
+from recollect.mcp.tools import SEARCHES, WRITES
 
 if TYPE_CHECKING:
     from recollect.facade import Recollect
@@ -50,6 +50,10 @@ class Answering:
 
             text = status(memory, self._opened.allowance)
         else:
+            if name in SEARCHES and given.get("query"):
+                from recollect.mcp.vectors import FEW, catch_up
+
+                catch_up(memory, FEW)
             text = _reading(name, memory, given)
         self._opened.used(name)
         return text

@@ -1,4 +1,4 @@
-"""What an MCP server does while nobody asks: reads the sessions that hooks told of, and makes vectors that wait.
+"""What an MCP server does while nobody asks: reads what hooks told of, makes vectors, lays ready what agents are shown.
 
 It starts after the first answer, so no client waits for it. While there is nothing to do it looks into one directory
 every two seconds and holds nothing open; vectors are made only once a search has loaded the model anyway. Unless
@@ -14,13 +14,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.mcp.tools import SEARCHES, WRITES
+
 if TYPE_CHECKING:
     from recollect.mcp.opened import Opened
     from recollect.warm.server import WarmServer
 
 SECONDS = 2.0
 MOST_SECONDS = 300.0
-_SEARCHES = frozenset(("memory_search", "memory_context", "recall"))
 
 
 class Keeper:
@@ -31,6 +32,7 @@ class Keeper:
         self._stopping = threading.Event()
         self._bell = threading.Event()
         self._vectors_wanted = False
+        self._texts_wanted = False
         self._thread: threading.Thread | None = None
         self._warm: WarmServer | None = None
         opened.used = self.used
@@ -42,10 +44,12 @@ class Keeper:
             self._thread.start()
 
     def used(self, name: str) -> None:
-        """A tool was called: after a search the model may be there for texts that wait."""
-        if name in _SEARCHES:
-            self._vectors_wanted = True
-            self._bell.set()
+        """A tool was called: after a search the model may be there for texts that wait; after a write, agents are
+        to be shown something else.
+        """
+        self._vectors_wanted |= name in SEARCHES
+        self._texts_wanted |= name in WRITES
+        self._bell.set()
 
     def stop(self, seconds: float) -> bool:
         """End, waiting at most so long; whether it has ended."""
@@ -63,11 +67,15 @@ class Keeper:
         draining = _Draining(self._opened)
         while not self._stopping.is_set():
             draining.look()
+            if self._texts_wanted and not self._stopping.is_set():
+                self._texts_wanted = False
+                _quietly(self._lay_ready)
             if self._vectors_wanted and not self._stopping.is_set():
                 self._vectors_wanted = False
                 _quietly(self._make_vectors)
             self._bell.wait(SECONDS)
             self._bell.clear()
+        draining.look()  # an agent that ends tells its hooks so first: the next one begins with what this one did
 
     def _start_warm(self) -> None:
         from recollect.warm import warm_server
@@ -76,14 +84,18 @@ class Keeper:
         warm.start()
         self._warm = warm
 
-    def _make_vectors(self) -> None:
-        from recollect.lock import alone
+    def _lay_ready(self) -> None:
+        """What an agent forgot is not shown to the next one, from now on and not only when we end."""
+        from recollect.hookreply import PREPARED
 
-        memory = self._opened.memory()
-        if memory.store.vectors.pending():
-            with alone(self._opened.settings.data_dir / "embed.lock") as free:
-                if free:
-                    memory.embed_pending()
+        settings = self._opened.settings
+        if settings.memory_files or (settings.data_dir / PREPARED).is_dir():
+            self._opened.memory().prepare()
+
+    def _make_vectors(self) -> None:
+        from recollect.mcp.vectors import catch_up
+
+        catch_up(self._opened.memory())
 
 
 class _Draining:

@@ -63,6 +63,7 @@ class Opened:
                 from recollect.facade import Recollect
 
                 self._memory = Recollect.open(settings=self.settings, scope=scope, background=False)
+                self._memory.directory = self._directory()
             return self._memory
 
     @property
@@ -96,9 +97,19 @@ class Opened:
                 self._place = self._find()
             return self._place
 
+    def _directory(self) -> Path | None:
+        """Where the client works, if its project goes by that."""
+        place = self._found()
+        if self._follows():
+            return self._root
+        return Path(place.directory) if place.directory else None
+
+    def _follows(self) -> bool:
+        return self._root is not None and not self._fixed and not self._found().loaded.settings.project
+
     def _scope(self) -> Scope:
         place = self._found()
-        if self._root is None or self._fixed or place.loaded.settings.project:
+        if self._root is None or not self._follows():
             return place.scope
         from recollect.project import resolve
 

@@ -3,7 +3,7 @@
 The main thread reads and answers what is quick, at once; tools run one after another in a thread of their own, so that
 a ping, a cancellation or a client that leaves is never kept waiting. Standard output carries nothing but the protocol:
 whatever else is printed goes to standard error. The process ends when its input does, or its parent, whichever is
-first; what is at hand is finished if that takes no more than two seconds.
+first, and when nobody ever spoke to it; what is at hand is finished if that takes no more than two seconds.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from recollect.mcp.protocol import MAX_MESSAGE, Conversation, Message, too_long
 FINISH_SECONDS = 2.0
 ROOTS_SECONDS = 1.0  # how long the first tool call waits for the client to say where it works
 _LOOK_SECONDS = 2.0  # how often the parent is looked for
+_SILENT_SECONDS = 60.0  # a client that was going to speak has spoken by then ...
+_ORPHAN_SECONDS = 5.0  # ... and by then where the parent was gone before we could see who it was
 _CHUNK = 65_536
 _QUEUED = 64
 
@@ -41,6 +43,8 @@ class Server:
     def __init__(self, opened: Opened, stdin: int, stdout: int) -> None:
         self._opened, self._in, self._out = opened, stdin, stdout
         self._parent = os.getppid()
+        silence = _ORPHAN_SECONDS if self._parent == 1 else _SILENT_SECONDS
+        self._leave_at = None if os.isatty(stdin) else time.monotonic() + silence
         self._keeper = Keeper(opened)
         self._settled = threading.Event()  # the client said where it works, or will not
         self._conversation = Conversation(Answering(opened).call, moved=self._moved)
@@ -114,7 +118,10 @@ class Server:
         """Some bytes; none at the end of input, or when there is nobody left to answer."""
         while not self._gone and os.getppid() == self._parent:
             if os.name == "nt" or select.select([self._in], [], [], _LOOK_SECONDS)[0]:
+                self._leave_at = None
                 return os.read(self._in, _CHUNK)
+            if self._leave_at is not None and time.monotonic() >= self._leave_at:
+                break
         return b""
 
     def _send(self, data: bytes | None) -> None:

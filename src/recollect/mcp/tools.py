@@ -13,6 +13,7 @@ Schema = dict[str, Any]
 # A copy of the kinds but `preference`: only a user's own words make one. Importing the values would cost every start.
 KINDS = ("fact", "decision", "lesson", "event", "reference", "topic", "skill_idea", "note")
 TIERS = ("memory", "gist", "turn")
+SEARCHES = ("memory_search", "memory_context", "recall")
 WRITES = ("memory_save", "memory_forget")
 
 INSTRUCTIONS = (

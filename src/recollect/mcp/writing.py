@@ -25,14 +25,15 @@ _UNSAID: dict[str, Any] = {
     "expires_at": None,
     "meta": None,
 }
+# What became of a memory, and how the others it concerns stand to it.
 _OUTCOMES = {
-    "added": "added",
-    "known": "known already",
-    "merged": "added, in place of one that said the same",
-    "superseding": "added, in place of an older one",
-    "disputed": "added, but disputed: another memory says otherwise",
+    "added": ("added", "this holds instead of it"),
+    "known": ("known already", "beside"),
+    "merged": ("kept as one with what says nearly the same", "with"),
+    "superseding": ("added, in place of an older one", "in place of"),
+    "disputed": ("added, but disputed: another memory says otherwise", "against"),
+    "withheld": ("not kept: the user took this away before", "beside"),
 }
-_OTHERS = {"merged": "in place of", "superseding": "in place of", "disputed": "disputed by"}
 
 
 def save(memory: Recollect, given: dict[str, Any]) -> str:
@@ -43,14 +44,12 @@ def save(memory: Recollect, given: dict[str, Any]) -> str:
     settled = settle(memory.store, memory.scope, made, now)
     kept = settled.memory
     place = f"in {label(kept.project)}" if kept.project else "for every project"
-    lines = [f"[{_OUTCOMES.get(settled.outcome, settled.outcome)}: {kept.id} · {kept.kind} · {place}]"]
-    lines += [
-        f"[{_OTHERS.get(settled.outcome, 'beside')} {other.id}]\n> {rows.line(other.content)}"
-        for other in settled.others
-    ]
+    became, beside = _OUTCOMES[settled.outcome]
+    lines = [f"[{became}: {kept.id} · {kept.kind} · {place}]"]
+    lines += [f"[{beside} {other.id}]\n> {rows.line(other.content)}" for other in settled.others]
     if taken:
         lines.append(f"[{taken} secrets were taken out of it before it was kept]")
-    return "\n".join(lines)
+    return rows.page(lines) if settled.others else "\n".join(lines)
 
 
 def forget(memory: Recollect, given: dict[str, Any]) -> str:

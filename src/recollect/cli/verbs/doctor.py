@@ -94,7 +94,8 @@ def _database(place: Place, *, deep: bool) -> list[Finding]:
         return [Finding("database", "note", "there is none yet", "It is made when something is remembered.")]
     try:
         with open_place(place) as memory:
-            return [*_engine(memory, place), *_contents(memory, deep=deep), *_capture(memory), *_vectors(memory)]
+            found = [*_engine(memory, place), *_contents(memory, deep=deep), *_capture(memory), *_vectors(memory)]
+            return [*found, *_quarantine(memory)]
     except RecollectError as error:
         return [Finding("database", "bad", str(error), error.hint)]
 
@@ -151,6 +152,18 @@ def _contents(memory: Recollect, *, deep: bool) -> list[Finding]:
     if deep and all(finding.state == "ok" for finding in found):
         found.append(Finding("deep check", "ok", "every page, index and hash is as it should be"))
     return [*found, Finding("index", "ok", "made by the rule of this version")]
+
+
+def _quarantine(memory: Recollect) -> list[Finding]:
+    """What was put away because it came up for everything."""
+    from recollect.clock import now
+    from recollect.pipeline.hubs import quarantined
+
+    away = quarantined(memory.store, memory.scope, now())
+    if not away:
+        return []
+    text = f"{len(away):,} quoted memories came up for nearly everything and were put away: {away[0].id}"
+    return [Finding("quarantine", "note", text, "`recollect show ID` tells what it is; forget it, or put it back.")]
 
 
 def _vectors(memory: Recollect) -> list[Finding]:

@@ -1,6 +1,7 @@
 """`recollect forget`: a memory, a session or everything in scope, gone for good; says first what goes, and asks.
 
-Without a terminal it needs --yes. The receipt tells what was taken away and whether no byte of it is left.
+Without a terminal it needs --yes. The receipt tells what was taken away and whether no byte of it is left. A source
+that proved wrong is revoked: every memory from it is softly forgotten, in one step that `recollect undo` takes back.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ _PAGE = 1_000
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="the memory to forget")
     parser.add_argument("--session", metavar="S", help="forget a session, what was said in it and what was made of it")
+    parser.add_argument(
+        "--source",
+        metavar="S",
+        help="revoke a source: softly forget every memory from a session, an origin (web, tool, import) or a maker",
+    )
     parser.add_argument("--all", action="store_true", help="forget everything of the project; outside one, of the user")
     parser.add_argument("--soft", action="store_true", help="a memory only: it can be brought back for some days")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -34,18 +40,22 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Output) -> int:
-    if [args.id is not None, args.session is not None, args.all].count(True) != 1:
-        raise InvalidInput("forget one of: ID, --session S, --all", hint="`recollect list` shows ids.")
-    if args.soft and args.id is None:
-        raise InvalidInput("only a single memory can be forgotten softly", hint="Leave out --soft, or give an ID.")
+    if [args.id is not None, args.session is not None, args.source is not None, args.all].count(True) != 1:
+        raise InvalidInput("forget one of: ID, --session S, --source S, --all", hint="`recollect list` shows ids.")
+    if args.soft and (args.session is not None or args.all):
+        raise InvalidInput("only memories can be forgotten softly", hint="Leave out --soft, or give an ID or --source.")
+    soft = args.soft or args.source is not None
     with open_memory(args) as memory:
         counts, what = _subject(memory, args)
         if args.dry_run:
             return _answer(console, counts, f"Would forget {what}.", dry_run=True)
-        if not args.yes and not _agreed(console, what, soft=args.soft):
+        if not args.yes and not _agreed(console, what, soft=soft):
             return _answer(console, {}, "Nothing was forgotten.", dry_run=False)
-        receipt = memory.forget(args.id, session=args.session, everything=args.all, soft=args.soft)
-    return _report(console, receipt, what, soft=args.soft)
+        if args.source is not None:
+            receipt = memory.revoke(args.source)
+        else:
+            receipt = memory.forget(args.id, session=args.session, everything=args.all, soft=args.soft)
+    return _report(console, receipt, what, soft=soft, back=f"--source {args.source}" if args.source else "ID")
 
 
 def _subject(memory: Recollect, args: Namespace) -> tuple[dict[str, int], str]:
@@ -61,6 +71,9 @@ def _subject(memory: Recollect, args: Namespace) -> tuple[dict[str, int], str]:
             raise NotFound(f"no session {args.session[:60]} in this scope", hint="`recollect sessions` lists them.")
         counts = {"sessions": 1, "turns": session.turns, "memories": _count(memory, session=session.id)}
         return counts, f"session {one_line(session.title or session.id, 80)} ({in_words(counts) or 'nothing'})"
+    if args.source is not None:
+        counts = dict(memory.revoke(args.source, dry_run=True).counts)
+        return counts, f"what came from {one_line(args.source, 80)} ({in_words(counts) or 'nothing'})"
     project = memory.scope.project
     counts = {
         "sessions": _number(memory.sessions, lambda one: project is None or one.project == project),
@@ -97,13 +110,13 @@ def _answer(console: Output, counts: dict[str, int], text: str, *, dry_run: bool
     return 0
 
 
-def _report(console: Output, receipt: Receipt, what: str, *, soft: bool) -> int:
+def _report(console: Output, receipt: Receipt, what: str, *, soft: bool, back: str) -> int:
     if console.json:
         console.document({"dry_run": False, "counts": receipt.counts, "complete": receipt.complete, "soft": soft})
         return 0
     console.line(f"Forgot {what}: {in_words(receipt.counts) or 'nothing was there'}.")
     if soft:
-        console.line("`recollect undo ID` brings it back until its text is removed.")
+        console.line(f"`recollect undo {back}` brings it back until its text is removed.")
     elif receipt.complete:
         console.line("No byte of it is left in the store. Backups and exports you made are not touched.")
     else:

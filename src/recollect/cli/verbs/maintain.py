@@ -27,5 +27,7 @@ def run(args: Namespace, console: Output) -> int:
         console.document({"upkeep": upkeep, "pending": pending})
         return 0
     console.line(f"Archived {upkeep.archived:,}, redacted {upkeep.redacted:,}, purged {upkeep.purged:,} memories.")
+    if upkeep.quarantined:
+        console.line(f"Put {upkeep.quarantined:,} away that came up for everything; `recollect doctor` says more.")
     console.line(f"{pending:,} texts wait for a vector" + (" (there is no embedder)." if words_only else "."))
     return 0

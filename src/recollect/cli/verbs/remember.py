@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from recollect.cli.opening import open_memory
 from recollect.cli.values import text_of, time_ahead
 from recollect.model import KINDS
+from recollect.text import one_line
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -42,10 +43,14 @@ def run(args: Namespace, console: Output) -> int:
             session=args.session,
             expires_at=expires,
         )
-    known = kept.recorded_at < started
+        known = kept.recorded_at < started
+        told = None if known or console.json else memory.belief(kept.id)
     if console.json:
         console.document({"memory": kept, "known": known})
         return 0
     place = f"in {kept.project}" if kept.project else "for every project"
     console.line("Known already: " if known else "Remembered: ", (kept.id, "cyan"), f" [{kept.kind}] {place}")
+    for how, others in (("in place of", told.superseded + told.merged), ("disputed:", told.disputes)) if told else ():
+        for one in others:
+            console.line(f"  {how} {one.id}: {one_line(one.content, 100)}")
     return 0

@@ -1,4 +1,8 @@
-"""`recollect show`: everything about one memory (versions, evidence, what superseded what), turn or session."""
+"""`recollect show`: everything about one memory, turn or session. Of a memory: why it is believed.
+
+That is the words it rests on and who said them, how it read before, what it took the place of or was merged with, what
+says otherwise, and what became of the files and commands it names.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,6 @@ if TYPE_CHECKING:
     from recollect.facade import Recollect
     from recollect.model import Memory, Session, Turn
 
-_LOOK_BACK = 5_000  # memories searched for those that this one superseded
 _PAGE = 1_000
 
 
@@ -41,51 +44,15 @@ def run(args: Namespace, console: Output) -> int:
 
 
 def _show_memory(memory: Recollect, kept: Memory, console: Output) -> int:
-    from recollect.cli.cards import memory_lines
+    from recollect.cli.cards import belief_lines, memory_lines
 
-    versions = memory.versions(kept.id)
-    older, newer = _superseded(memory, kept), _successors(memory, kept)
+    told = memory.belief(kept.id)
     if console.json:
-        console.document({"memory": kept, "versions": versions, "superseded": older, "successors": newer})
+        console.document(told)
         return 0
     console.lines(list(memory_lines(kept)))
-    for old in versions:
-        console.line("  ", (f"version {old.version}, until {old.until:%Y-%m-%d %H:%M}: ", "dim"), old.content)
-    for one in older:
-        console.line("  ", (f"superseded {one.id}: ", "dim"), one.content)
-    for one in newer:
-        console.line("  ", (f"superseded by {one.id}: ", "dim"), one.content)
+    console.lines(list(belief_lines(told)))
     return 0
-
-
-def _successors(memory: Recollect, kept: Memory) -> list[Memory]:
-    """What took its place, and what took the place of that."""
-    chain: list[Memory] = []
-    seen, current = {kept.id}, kept
-    while current.superseded_by and current.superseded_by not in seen:
-        seen.add(current.superseded_by)
-        following = memory.store.memories.get(memory.scope, current.superseded_by)
-        if following is None:
-            break
-        chain.append(following)
-        current = following
-    return chain
-
-
-def _superseded(memory: Recollect, kept: Memory) -> list[Memory]:
-    """What it took the place of, directly or not, among the newest memories; the latest first."""
-    everything: list[Memory] = []
-    while len(everything) < _LOOK_BACK:
-        page = memory.memories(_PAGE, len(everything), archived=True, history=True)
-        everything += page
-        if len(page) < _PAGE:
-            break
-    chain, wanted = [], {kept.id}
-    for one in sorted(everything, key=lambda old: old.recorded_at, reverse=True):
-        if one.superseded_by in wanted:
-            chain.append(one)
-            wanted.add(one.id)
-    return chain
 
 
 def _show_turn(turn: Turn, console: Output) -> int:

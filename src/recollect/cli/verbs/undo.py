@@ -1,10 +1,11 @@
-"""`recollect undo`: a softly forgotten memory back, while its text is still there."""
+"""`recollect undo`: back what was softly forgotten, superseded or merged, or all that was revoked of a source."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from recollect.cli.opening import open_memory
+from recollect.errors import InvalidInput
 from recollect.model import check_id
 
 if TYPE_CHECKING:
@@ -14,17 +15,25 @@ if TYPE_CHECKING:
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="of the memory that `recollect forget --soft` took away")
+    parser.add_argument(
+        "id", nargs="?", metavar="ID", help="of a memory that was softly forgotten, superseded or merged"
+    )
+    parser.add_argument("--source", metavar="S", help="everything that `recollect forget --source S` took away")
 
 
 def run(args: Namespace, console: Output) -> int:
-    from recollect.cli.cards import memory_lines
+    from recollect.cli.cards import memory_lines, memory_row
 
+    if (args.id is None) == (args.source is None):
+        raise InvalidInput("bring back one of: ID, --source S", hint="`recollect list --history` shows ids.")
     with open_memory(args) as memory:
-        kept = memory.restore(check_id(args.id, "id"))
+        back = memory.reinstate(check_id(args.source or args.id, "source" if args.source else "id"))
     if console.json:
-        console.document({"memory": kept})
+        console.document({"memories": back} if args.source else {"memory": back[0]})
+    elif args.source:
+        console.line(f"Restored {len(back)}:")
+        console.table(("id", "kind", "when", "content"), [memory_row(one) for one in back])
     else:
         console.line("Restored:")
-        console.lines(list(memory_lines(kept)))
+        console.lines(list(memory_lines(back[0])))
     return 0
