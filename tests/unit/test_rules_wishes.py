@@ -1,10 +1,11 @@
-"""What people state as a rule, a preference or a fact is kept in their words; requests, status and questions are not."""
+"""What people state as a rule, a preference or a fact is kept in their words; requests and questions are not."""
 
 from __future__ import annotations
 
 import pytest
-
 from tests.told_fixture import CHAT, Told, worked
+
+from recollect.model import Session
 
 
 @pytest.mark.parametrize(
@@ -105,8 +106,6 @@ def test_text_that_was_injected_or_came_from_tools_states_no_rule() -> None:
 
 
 def test_the_prompts_of_a_delegated_session_are_the_agents_own() -> None:
-    from recollect.model import Session
-
     told = worked("Always run the linter.", session=Session("claude:sub", "claude", relation="subagent"))
     assert told.contents == []
 
@@ -119,6 +118,16 @@ def test_a_wish_that_is_taken_back_is_no_wish() -> None:
 def test_of_two_wishes_about_one_thing_the_later_holds() -> None:
     told = worked("The staging database runs on port 5433.", "The staging database runs on port 5544.")
     assert told.contents == ["The staging database runs on port 5544."]
+
+
+def test_rules_that_only_sound_alike_are_two() -> None:
+    told = worked("Always run the linter before you commit.", "Always run the formatter before you commit.")
+    assert len(told.drafts) == 2
+
+
+def test_a_rule_that_is_changed_is_the_later_one() -> None:
+    told = worked("Always run the linter before you commit.", "Always run the formatter instead before you commit.")
+    assert told.contents == ["Always run the formatter instead before you commit."]
 
 
 def test_what_a_first_prompt_says_ought_to_be_is_the_task() -> None:
@@ -134,7 +143,9 @@ def test_a_command_before_a_wish_is_not_part_of_it() -> None:
 
 def test_people_who_type_without_stops_are_quoted_as_a_whole() -> None:
     (draft,) = worked("i dont want to remove any details..i just want to migrate them to the docs").drafts
-    assert draft.content == "The user doesn't want to remove any details..the user just wants to migrate them to the docs"
+    assert (
+        draft.content == "The user doesn't want to remove any details..the user just wants to migrate them to the docs"
+    )
 
 
 def test_a_decision_has_its_why() -> None:
@@ -158,7 +169,8 @@ def test_words_with_which_a_call_was_refused_are_words_too() -> None:
     told.call("Bash", {"command": "claude -p hello"}).result("The user doesn't want to proceed", error=True)
     told.events.pop()
     told.refuse("prefer subagents to save on the main context").say("Understood.")
-    assert [(draft.kind, draft.content) for draft in told.drafts][0] == (
+    first = told.drafts[0]
+    assert (first.kind, first.content) == (
         "preference",
         "Prefer subagents to save on the main context",
     )
@@ -182,3 +194,8 @@ def test_chats_have_wishes_too(said: str, kind: str) -> None:
 def test_small_talk_leaves_nothing() -> None:
     told = Told(CHAT).ask("hi").say("Hello!").ask("what is the capital of France?").say("Paris.").ask("thanks!")
     assert told.contents == []
+
+
+def test_what_somebody_says_of_themselves_is_told_of_the_user() -> None:
+    (draft,) = Told(CHAT).ask("hi").say("Hello!").ask("My dog is called Bruno and my cat is Minka, btw").drafts
+    assert draft.content == "The user's dog is called Bruno and their cat is Minka"

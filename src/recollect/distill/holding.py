@@ -125,6 +125,10 @@ class _Holding:
     def _say(self, saying: Saying, memory: Memory) -> None:
         key = dedup_key(memory.content)
         same = [one for one in self._standings if one.key == key]
+        heard = next((one for one in same if saying in one.said), None)
+        if heard is not None:  # the very same was read twice
+            self._take_over(heard, memory)
+            return
         standing = next((one for one in same if one.ended_at is None), None)
         into = _survivor(same[-1]) if same and same[-1].merged else None
         if standing is None and into is not None and into.holds(saying.at) and saying.rank <= into.rank:
@@ -132,11 +136,8 @@ class _Holding:
         opened = standing is None
         if standing is None:
             standing = self._open(memory, key)
-        if saying not in standing.said:
-            standing.said.append(saying)
-        if memory is self._new:
-            self._took_new = standing
-            self._take_over(standing, memory)
+        standing.said.append(saying)
+        self._take_over(standing, memory)
         self._meet(into if into is not None and standing.merged else standing, saying, opened=opened)
 
     def _open(self, memory: Memory, key: str) -> _Standing:
@@ -171,7 +172,9 @@ class _Holding:
 
         What is trusted less is no evidence for it: an agent that repeats what it was told proves nothing.
         """
-        kept = standing.memory
+        if new is not self._new:
+            return
+        self._took_new, kept = standing, standing.memory
         if kept is new:
             return
         if rank_of(new.trust) >= rank_of(kept.trust):
@@ -234,11 +237,12 @@ class _Holding:
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
     def _lend(self) -> None:
-        """What was merged gives its evidence to what it was merged into."""
+        """What was merged gives its evidence to what it was merged into, unless that is trusted more."""
         for one in sorted((one for one in self._standings if one.merged), key=_ended):
             into = one.ender
             assert into is not None
-            one.lent = [span for span in one.evidence if span not in into.evidence]
+            if one.rank >= into.rank:
+                one.lent = [span for span in one.evidence if span not in into.evidence]
             into.evidence += one.lent[: max(0, MAX_EVIDENCE - len(into.evidence))]
 
     def _made(self, one: _Standing) -> Memory:

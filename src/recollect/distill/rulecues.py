@@ -163,7 +163,7 @@ CUES = (
             r"\bi (?:do(?:n'?t| not)|never) think (?:we|doing|using|adding|having|it'?s (?:a |worth"
             r"|good)|that'?s (?:a |worth|good)|\w+ing)\b",
             r"\bi think .{3,120}?\b(?:is|are|would be|has)\b.{0,24}\b(?:fine|too? much|better|best"
-            r"|right|cleaner|simpler|good idea|weakest|overkill|unnecessary|enough|risk\w*)\b",
+            r"|right|cleaner|simpler|good idea|(?:weak|worst|easiest|clean)\w*|overkill|unnecessary|enough|risk\w*)\b",
             r"\b(?:is|are|was) (?:probably )?(?:not )?a (?:good|bad|better) idea\b|\bit'?s (?:ok"
             r"|okay|fine) (?:to|that|if|as|for)\b|\b(?:is|are) also fine\b",
             r"\bwir (?:haben uns (?:für|entschieden)|nehmen|verwenden ab|einigen uns)\b|\b(?:nous avons"
@@ -293,11 +293,12 @@ PRONOUN = re.compile(
     r"^(?:that|this|it|they|those|these|theyre|its|thats|it's|that's|they're|he|she|one of)\b", re.IGNORECASE
 )
 ONLY_CHOICE = re.compile(
-    r"^\W*(?:[\w']+[\s,]+){0,6}(?:option|approach|#)\s?#?(?:[a-h]|\d+)\W*$|\b(?:do|use|with|take) [B-H]\b"
+    r"^\W*(?:[\w']+[\s,]+){0,6}(?:[Oo]ption|[Aa]pproach|#)\s?#?(?:[A-Ha-h]|\d+)\W*$"
+    r"|.{0,300}\b(?:do|use|with|take) [B-H]\b"
 )
 SLASH = re.compile(r"^/[\w:.-]+\s+")
 FILLER = re.compile(
-    r"^(?:(?:sure|or|ok(?:ay)?|yes|yeah|yep|no|nope|oh|ah|well|so|and|but|also|btw|hm+"
+    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no|nope|oh|ah|well|so|and|but|also|btw|hm+"
     r"|please|though|alright)\b[\s,.:!-]+)+",
     re.IGNORECASE,
 )
@@ -308,7 +309,9 @@ DENIAL = re.compile(
     re.IGNORECASE,
 )
 LAST = re.compile(
-    r"[\s,]+(?:please|thanks|thank you|ok\??|right\?|yeah\?|so thats your plan right\?)[.!]*$", re.IGNORECASE
+    r"[\s,]+(?:please|thanks|thank you|by the way|btw|ok\??|right\?|yeah\?"
+    r"|(?:so )?that'?s (?:your|the|our) \w+,? right\?)[.!]*$",
+    re.IGNORECASE,
 )
 DONT = re.compile(r"\bdont\b")
 WORD = re.compile(r"[^\W\d_]{3,}")

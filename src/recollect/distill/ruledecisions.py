@@ -48,7 +48,7 @@ _MARK_BEFORE = re.compile(r"(?:^|\n)[ \t]*([A-Ha-h1-9][.)])[ \t]*$")
 _REPLIES = re.compile(
     r"(?:[\w/'-]+ ){0,4}?(?:yes|yeah|no|nope|ok|okay|fine|good|great|skip|agreed?|sounds"
     r"|should|let'?s|i (?:like|prefer|want|think|would|don'?t)|it'?s|is|are|seems|makes sense"
-    r"|leave|keep|do|use|drop|from what)\b",
+    r"|leave|keep|do|use|drop|i(?:'ve| have))\b",
     re.IGNORECASE,
 )
 _BARE_A = re.compile(r"^\W*(?:[ai]\s+\w|A\s+(?!(?:for|is|sounds|seems|please|then|but|and|with|works|looks)\b)\w)")
@@ -158,7 +158,7 @@ def options(text: str) -> list[Option]:
     found += [Option(m[1].casefold(), m[2], base + m.start(2), base + m.end(2)) for m in _NAMED_OPTION.finditer(tail)]
     if not found:
         found = [Option(m[1].casefold(), m[2], base + m.start(2), base + m.end(2)) for m in _INLINE.finditer(tail)]
-    return found[-_MAX_OPTIONS:]
+    return sorted(found, key=lambda one: one.start)[-_MAX_OPTIONS:]
 
 
 def _chosen(said: str, menu: list[Option]) -> Option | None:

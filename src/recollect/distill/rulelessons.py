@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
-from recollect.distill.rulestory import Run, Said, Story
+from recollect.distill.rulestory import Run, Said, Story, Told
 from recollect.distill.ruletopics import anchors_of
 from recollect.distill.sentences import Sentence, plain
 from recollect.distill.testruns import piped, runner_of, steps
@@ -75,16 +75,21 @@ HEDGED = re.compile(
     re.IGNORECASE,
 )
 NARRATED = re.compile(
-    r"^(?:#?\d|line \d|asserts?|altitude|the tests? (?:verif|check|assert|is now|now)\w*"
+    r"^(?:#?\d+|line \d|asserts?|the tests? (?:verif|check|assert|is now|now)\w*"
     r"|comment \d|now|next|let me|let's|i'll|i will|i'm|i am|i need|i should|i also|i've"
     r"|i have|we need to|we should|going to|first|then|done|all|ready|perfect|great|good)\b"
-    r"|\blet me\b|\bi'll\b|\bi (?:hadn't|had not|forgot|didn't|missed)\b|\bi'm (?:going"
+    r"|\blet me\b|\bi'll\b|\bi (?:hadn't|had not|forgot|didn't|missed|need)\b|\bi'm (?:going"
     r"|now|fixing|switching|adding|removing|checking|reverting|making|tightening)\b|\?$"
     r"|:$",
     re.IGNORECASE,
 )
 NAMES = re.compile(
     r"`[^`\n]{2,80}`|\b\w+(?:[._/-]\w+)+\b|\b[a-z]+[A-Z]\w+\b|\b[A-Z][a-z]+[A-Z]\w+\b|--[a-z][\w-]+|\b[A-Z][A-Z_]{3,}\b"
+)
+_GOES_ON = re.compile(
+    r"(?:when|so|it|this|that|which|because|then|instead|as a result|since|they|both|the \w+|without|`[^`\n]{2,60}`)\b"
+    r"|`[^`\n]{2,60}`",
+    re.IGNORECASE,
 )
 _TRIVIAL = re.compile(
     r"\b(?:typo|unused|formatt(?:ing|ed)|gofmt|import|indentation|whitespace|syntax error"
@@ -173,13 +178,26 @@ def _causes(story: Story) -> list[_Cause]:
         if _WRONG_AFTER.search(said.event.text[:160]):
             _take_back(found, said)
         marked = False
-        for sentence, text in said.told():
+        told = said.told()
+        for at, (sentence, text) in enumerate(told):
             weight = _weight(text, marked)
             marked = _SEEN.match(text) is not None and len(text) < 90
             if weight:
                 plainly = _ROOT.search(text) is not None or _FIX.search(text) is not None
-                found.append(_Cause(said, sentence, weight + said.final, plainly))
+                whole = _with_next(said, sentence, told[at + 1] if at + 1 < len(told) else None)
+                found.append(_Cause(said, whole, weight + said.final, plainly))
     return found[-_MAX_CAUSES:]
+
+
+def _with_next(said: Said, sentence: Sentence, following: Told | None) -> Sentence:
+    """The statement with the sentence behind it that goes on explaining, if there is one."""
+    if following is None or not _GOES_ON.match(following.text):
+        return sentence
+    text, end = said.event.text, following.sentence.end
+    apart = "\n" in text[sentence.end : following.sentence.start] or end - sentence.start > _LONGEST
+    if apart or HEDGED.search(following.text) or NARRATED.search(following.text) or following.text.count("`") % 2:
+        return sentence
+    return Sentence(text[sentence.start : end], sentence.start, end)
 
 
 def _take_back(found: list[_Cause], said: Said) -> None:

@@ -13,12 +13,14 @@ from dataclasses import replace
 
 from recollect.distill.digest import Digest
 from recollect.distill.draft import Draft
+from recollect.distill.rulebarred import barred
 from recollect.distill.rulechoices import choices
 from recollect.distill.ruledecisions import decisions
 from recollect.distill.rulefacts import facts
 from recollect.distill.rulelessons import lessons
 from recollect.distill.rulestory import story_of
 from recollect.distill.ruletopics import anchors_of, topics_of
+from recollect.distill.ruletraces import traces
 from recollect.distill.rulewishes import wishes
 from recollect.model import Event, Session
 from recollect.stopwords import STOP_WORDS
@@ -28,6 +30,7 @@ MAX_DRAFTS = 8
 ROOM_FOR_LESSONS = 2
 MOST = 200  # candidates of a kind that are compared with each other
 SAME = 0.6  # of the words of two that makes them say the same thing
+_OTHERWISE = re.compile(r"\b(?:instead|actually|no longer|not any ?more|rather)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
@@ -36,7 +39,15 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
     story = story_of(session, events)
     decided = _latest(list(decisions(story))[-MOST:])
     wished = [draft for draft in list(wishes(story))[-MOST:] if not any(_same_words(draft, other) for other in decided)]
-    found = (*_latest(wished), *decided, *lessons(story), *facts(story), *choices(story))
+    found = (
+        *_latest(wished),
+        *decided,
+        *lessons(story),
+        *barred(story),
+        *facts(story),
+        *traces(story),
+        *choices(story),
+    )
     return [_named(draft) for draft in _best(found)]
 
 
@@ -52,12 +63,27 @@ def _same_words(wish: Draft, decision: Draft) -> bool:
 def _latest(drafts: list[Draft]) -> list[Draft]:
     """Without those that a later one says otherwise, or again."""
     words = [frozenset(_WORD.findall(draft.content.casefold())) - STOP_WORDS for draft in drafts]
-    kept = []
-    for at, draft in enumerate(drafts):
-        later = (other for other in range(at + 1, len(drafts)) if drafts[other].occurred_at > draft.occurred_at)
-        if not any(len(words[at] & words[other]) > SAME * min(len(words[at]), len(words[other])) for other in later):
-            kept.append(draft)
-    return kept
+    asked = [_question(draft) for draft in drafts]
+
+    def replaces(later: int, at: int) -> bool:
+        if drafts[later].occurred_at <= drafts[at].occurred_at:
+            return False
+        if asked[at] and asked[at] == asked[later]:
+            return True
+        shared, gone = words[at] & words[later], words[at] - words[later]
+        if len(shared) <= SAME * min(len(words[at]), len(words[later])):
+            return False
+        # The same again, with another number, or said to be otherwise; else they are two rules that sound alike.
+        return all(any(map(str.isdigit, word)) for word in gone) or _OTHERWISE.search(drafts[later].content) is not None
+
+    places = range(len(drafts))
+    return [drafts[at] for at in places if not any(replaces(later, at) for later in places[at + 1 :])]
+
+
+def _question(draft: Draft) -> str:
+    """The question a decision answers."""
+    question, mark, _ = draft.content.partition("?")
+    return question.casefold() if mark and draft.kind == "decision" else ""
 
 
 def _best(drafts: Iterable[Draft]) -> list[Draft]:

@@ -131,9 +131,9 @@ def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]
         last += 1
     while first > 0 and own[last].end - own[first - 1].start <= _JOINED:
         before, now = own[first - 1].text, FILLER.sub("", own[first].text)
-        on = before.endswith("..") or ON.match(own[first].text) or PRONOUN.match(now)
+        goes_on = before.endswith("..") or ON.match(own[first].text) or PRONOUN.match(now)
         if (
-            not on
+            not goes_on
             or REQUEST.search(before)
             or before.endswith("?")
             or "\n\n" in text[own[first - 1].end : own[first].start]
@@ -157,7 +157,7 @@ def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draf
     said = said[1:-1] if said.startswith("(") and said.endswith(")") else said
     said = DONT.sub("don't", re.sub(r"\bi\b(?=[ '’])", "I", said))
     said, why = _with_reason(said)
-    content = third_person(said) if re.search(r"\bI\b", said) else said[:1].upper() + said[1:]
+    content = _of_the_user(said)
     return Draft(
         kind=cue.kind,
         content=content[:MAX_DRAFT_CHARS],
@@ -167,6 +167,14 @@ def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draf
         importance=cue.importance,
         confidence=0.9 if cue.importance >= 0.8 else 0.75,
     )
+
+
+def _of_the_user(said: str) -> str:
+    """In the third person, where the author speaks of themselves."""
+    if re.search(r"\bI\b", said):
+        return third_person(said)
+    said = re.sub(r"\bmy\b", "their", re.sub(r"\bmy\b", "the user's", said, count=1, flags=re.I), flags=re.I)
+    return said[:1].upper() + said[1:]
 
 
 def _with_reason(said: str) -> tuple[str, str | None]:

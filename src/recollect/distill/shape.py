@@ -19,12 +19,21 @@ MAX_SPANS = 8
 MAX_ANCHORS = 16
 _MAX_ANCHOR_CHARS = 200
 _LOOKED_AT = 100_000  # characters: nobody proposes such a text in earnest
+_WORD = re.compile(r"[^\W\d_]+")
+_LIST_WORDS, _SHORT_WORD, _LIST_SHORT = 20, 3, 0.12  # different words; a short one; fewer short ones than any sentence
 _ANCHOR = re.compile(r"(?:file|symbol|command|commit):(?=\S)")
 
 
 def text_of(given: object, limit: int = 0) -> str:
     """Text on one line without anything hidden; empty when it is none."""
     return one_line(storable(given), limit) if isinstance(given, str) and len(given) <= _LOOKED_AT else ""
+
+
+def is_word_list(content: str) -> bool:
+    """Whether a text is a list of words rather than sentences, in any language: bait for every question."""
+    words = _WORD.findall(content.casefold())
+    short = sum(len(word) <= _SHORT_WORD for word in words)
+    return len(set(words)) >= _LIST_WORDS and short < _LIST_SHORT * len(words)
 
 
 def kind_of(given: object) -> str:

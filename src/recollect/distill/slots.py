@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from recollect.distill.slotwords import (
     ALONE,
@@ -78,6 +79,7 @@ class _Said:
     instead: str | None = None
 
 
+@lru_cache(maxsize=1_024)  # the same memories are held against each new one
 def slot_of(content: str) -> Slot | None:
     """The slot a text tells the value of."""
     said = _plain_sentence(content)
@@ -255,7 +257,7 @@ def _value(kind: str, text: str) -> tuple[str, list[str]] | None:
     value, limits = match["v"], _bag(match["q"])
     if limits is None:
         return None
-    if kind == "name" and (value.split()[0].casefold() in STATES or _ADJECTIVE.match(value.split()[0])):
+    if kind in ("name", "word") and (value.split()[0].casefold() in STATES or _ADJECTIVE.match(value.split()[0])):
         return None
     if kind == "command" and not _is_command(value):
         return None
@@ -440,7 +442,7 @@ def _used(said: _Said) -> Slot | None:
         return Slot(_joined(about), "use", value, said.negated) if about else None
     if rival:
         return Slot(_joined([value], [" ".join(rival)], about), "choice", value, said.negated)
-    if match["d"].casefold().startswith("prefer"):
+    if match["d"].casefold().startswith("prefer") or NOT_VERSIONED & set(thing):
         return None
     return Slot(_joined([value], about), "use at all", value, said.negated)
 

@@ -70,8 +70,8 @@ CHOICES: dict[str, frozenset[str]] = {
 }
 # Words that only say again what a choice is about.
 IMPLIED: dict[str, frozenset[str]] = {
-    "javascript package manager": frozenset("package manager dependency install installing javascript node".split()),
-    "python package manager": frozenset("package manager dependency install installing python".split()),
+    "javascript package manager": frozenset("package manager management dependency install javascript node".split()),
+    "python package manager": frozenset("package manager management dependency install python".split()),
     "python formatter": frozenset("format formatter python".split()),
     "python linter": frozenset("lint linter python".split()),
     "python type checker": frozenset("type checker check checking typing python".split()),
@@ -130,8 +130,8 @@ STATES = frozenset(  # what a noun may be without this being its value
     full available reachable down up taken free busy in on at to too very so also configurable different same fine good
     bad better worse best worst ready done stable unstable flaky red green new old important critical deprecated
     obsolete outdated supported unsupported invalid valid correct incorrect hardcoded hard-coded generated derived
-    computed determined defined described documented fixed changed unchanged updated removed deleted added based not no never
-    always still already just now only being getting going done made the a an our my your their its his her unclear
+    computed determined defined described documented fixed changed unchanged updated removed deleted added based not no
+    never always still already just now only being getting going done made the a an our my your their its his her
     part one all none any some what where how why which that this it""".split()
 )
 NOT_VERSIONED = frozenset(

@@ -109,6 +109,8 @@ def _judge(draft: Draft, record: Record, *, session: str, project: str | None, n
         trust = "checked" if ruled and draft.checked is True and _holds(content, cited, record) else "quoted"
         origin = "assistant" if origin == "user" else origin  # a paraphrase is not what the user said
         kind = "note" if kind == "preference" else kind
+    if trust == "quoted" and shape.is_word_list(content):
+        return "a list of words"
     importance = shape.unit_of(draft.importance)
     importance = importance_of(kind, content) if importance is None else importance
     confidence = shape.unit_of(draft.confidence)

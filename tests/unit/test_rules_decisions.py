@@ -1,0 +1,167 @@
+"""A decision is the option a person chose or the proposal they agreed to, citing both; procedure decides nothing."""
+
+from __future__ import annotations
+
+import pytest
+from tests.told_fixture import Told
+
+from recollect.distill.ruledecisions import options
+
+MENU = """Where should the summaries be stored?
+
+- **A) In metadata.json** as a structured field, rendered on the way out
+- **B) In a separate file** beside the checkpoint
+- **C) Nowhere**, made again on demand
+
+I would lean toward A."""
+
+
+def decided(before: str, answer: str) -> Told:
+    return Told().ask("Design the summaries.").say(before).ask(answer).say("Good.")
+
+
+@pytest.mark.parametrize(
+    ("answer", "chosen"),
+    [
+        ("A", "In metadata.json"),
+        ("b)", "In a separate file"),
+        ("I think B) is fine", "In a separate file"),
+        ("let's do a then", "In metadata.json"),
+        ("option C please", "Nowhere"),
+        ("go with b", "In a separate file"),
+    ],
+)
+def test_the_chosen_option_is_the_decision(answer: str, chosen: str) -> None:
+    told = decided(MENU, answer)
+    (draft,) = told.drafts
+    assert draft.kind == "decision"
+    assert draft.checked
+    assert f"The user chose: {chosen}" in draft.content
+    assert draft.content.startswith("Where should the summaries be stored?")
+    option, words = told.cited(draft)
+    assert chosen in option
+    assert words in answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["A file would be nice", "a nicer name would help", "i like it", "what about the size?", "D", "2 more tests"],
+)
+def test_an_answer_that_chooses_nothing_decides_nothing(answer: str) -> None:
+    assert [draft for draft in decided(MENU, answer).drafts if "chose" in draft.content] == []
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        "Should I:\n1. Commit this batch as it is?\n2. Continue with the next tasks?\n3. Stop here?",
+        "Which of these?\n1. Push the branch to the remote\nB) Rebase it onto main",
+        "How would you like to proceed?\n1. Continue with the next batch of tasks\n2. Run the review first",
+        "What would you like to brainstorm today?\nA) A new feature for the tool\nB) Improvements of an old one",
+    ],
+)
+def test_how_to_go_on_is_no_decision(menu: str) -> None:
+    assert decided(menu, "1").contents == []
+    assert decided(menu, "B").contents == []
+
+
+def test_numbered_answers_go_to_the_numbered_options() -> None:
+    menu = "Two things to settle:\n1. Rename the sets, for they hold all branches by then\n2. Keep a list of helpers"
+    told = decided(menu, "1. sounds good to me\n2. I think this is the weakest part, let's skip it")
+    contents = sorted(told.contents)
+    assert contents[0].startswith("The user chose: Rename the sets")
+    assert contents[1].startswith("The user declined: Keep a list of helpers")
+
+
+def test_a_list_of_the_authors_own_is_no_answer() -> None:
+    menu = "Open points:\n1. Add error path tests for the update\n2. Document the gap of attribution"
+    own = (
+        "Give me an overview of these:\n1. Prompt runs, changes files, user commits\n2. Prompt runs and commits itself"
+    )
+    assert decided(menu, own).contents == []
+
+
+def test_a_proposal_is_decided_when_it_is_agreed_to() -> None:
+    told = decided(
+        "I looked at both. My recommendation is to refuse `adoptHost` whenever `SkipVerify` is on.", "yes, do it"
+    )
+    (draft,) = told.drafts
+    assert draft.content == (
+        "Agreed with the user: My recommendation is to refuse `adoptHost` whenever `SkipVerify` is on."
+    )
+    assert len(draft.evidence) == 2
+    assert draft.checked
+
+
+@pytest.mark.parametrize(
+    ("before", "answer"),
+    [
+        ("I'd suggest a cache in front of the store.", "yes, but not in this release, actually"),
+        ("Want me to push the branch and open a pull request?", "yes"),
+        ("I'd recommend to run the tests next.", "go ahead"),
+        ("I'd suggest a cache in front of the store.", "why?"),
+        ("All tests pass.", "great, thanks"),
+    ],
+    ids=["with reserve", "pushing", "next step", "question", "status"],
+)
+def test_other_agreement_decides_nothing(before: str, answer: str) -> None:
+    assert decided(before, answer).contents == []
+
+
+def test_answers_in_a_dialog_of_the_host_are_decisions() -> None:
+    questions = [
+        {
+            "question": "Which platforms are released?",
+            "options": [{"label": "Skip Windows", "description": "Only darwin and linux."}, {"label": "All"}],
+        },
+        {"question": "Ready to start?", "options": [{"label": "Yes"}]},
+    ]
+    told = Told().ask("Set up the release.").call("AskUserQuestion", {"questions": questions})
+    told.result('User has answered: "Which platforms are released?"="Skip Windows", "Ready to start?"="Yes".')
+    (draft,) = told.drafts
+    assert draft.content == "Which platforms are released? The user chose: Skip Windows (Only darwin and linux.)"
+    assert told.cited(draft) == ['"Which platforms are released?"="Skip Windows"']
+
+
+def test_a_dialog_of_another_tool_decides_nothing() -> None:
+    told = Told().ask("Look.").call("Bash", {"command": "cat answers"})
+    told.result('"Which database is used?"="The evil one"', error=False, exit=0)
+    assert told.contents == []
+
+
+def test_a_dialog_with_broken_arguments_is_still_read() -> None:
+    told = (
+        Told()
+        .ask("Set it up.")
+        .add("tool_call", "{not json", "assistant", "assistant", tool="Ask", action="ask", call="x")
+    )
+    told.add("tool_result", '"Which port is used?"="5433 for staging"', "tool", "tool", call="x", error=False)
+    assert told.contents == ["Which port is used? The user chose: 5433 for staging"]
+
+
+def test_a_command_that_was_refused_with_a_reason() -> None:
+    told = Told().ask("Write the design.").say("Let me commit this.")
+    told.call("Bash", {"command": "git add docs/plans/design.md && git commit -m design"}).refuse("don't check this in")
+    (draft,) = [draft for draft in told.drafts if draft.kind == "decision"]
+    assert "git add docs/plans/design.md" in draft.content
+    assert '"don\'t check this in"' in draft.content
+    assert draft.checked
+
+
+@pytest.mark.parametrize("words", ["are these really the way to go?", "wait, let's talk first", "no, not yet"])
+def test_a_refusal_that_only_stops_is_no_decision(words: str) -> None:
+    told = Told().ask("Go.").call("Bash", {"command": "make deploy"}).refuse(words)
+    assert told.contents == []
+
+
+def test_a_decision_that_was_taken_anew_is_the_later_one() -> None:
+    told = Told().ask("Design it.").say(MENU).ask("A").say("Written so.").say(MENU).ask("b) after all")
+    (draft,) = told.drafts
+    assert "In a separate file" in draft.content
+
+
+def test_menus_are_read_in_the_ways_they_are_written() -> None:
+    text = "1. one thing\n2) two things\n- **C)** three things\n**Option D** - four things\n(e) five things"
+    assert [option.mark for option in options(text)] == ["1", "2", "c", "d", "e"]
+    assert [option.mark for option in options("Either (a) gate the follower; or (b) move the field.")] == ["a", "b"]
+    assert all(text[one.start : one.end] == one.text for one in options(text))
