@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from recollect.pipeline.drain import Drained
     from recollect.pipeline.prepare import Prepared
     from recollect.pipeline.sweep import Report
+    from recollect.recall.belief import Belief
+    from recollect.recall.validity import Grounds, Look
 
 
 class Recollect:
@@ -82,6 +84,7 @@ class Recollect:
         self._reads = Reads(store, scope, clock)
         self._worker = Worker(self._background) if background else None
         self.directory: Path | None = None  # where it is used: hooks there tell of the project before a session ran
+        self._grounds: Grounds | None = None
         self._stale = False  # what is laid ready for agents does not say what the memories say now
 
     @classmethod
@@ -331,8 +334,12 @@ class Recollect:
         profile: str | None = None,
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
+        at: str | Path | None = None,
     ) -> Recall:
-        """The right few things for a question, each explained (and counted as read); or none, and `abstained`."""
+        """The right few things for a question, each explained (and counted as read); or none, and `abstained`.
+
+        `at` is a directory of the project: what memories say of its files is checked there.
+        """
         where = self.filter(
             kinds=kinds,
             tags=tags,
@@ -346,7 +353,7 @@ class Recollect:
             archived=archived,
             history=history,
         )
-        found = self._answer(query, limit, tuple(tiers), where, profile=profile, abstain=abstain, mode=mode)
+        found = self._answer(query, limit, tuple(tiers), where, profile=profile, abstain=abstain, mode=mode, at=at)
         self._reads.add(hit.id for hit in found.hits if hit.tier == "memory")
         return found
 
@@ -360,10 +367,22 @@ class Recollect:
         profile: str | None = None,
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
+        at: str | Path | None = None,
     ) -> Recall:
         question = question_of(query, where, tiers, limit, self.settings, profile=profile, abstain=abstain)
         vector, note = self._meaning.vector(question.text, mode)
-        return answer(self.store, self.scope, question, vector, note)
+        return answer(self.store, self.scope, question, vector, note, self._look(at))
+
+    def _look(self, at: str | Path | None) -> Look | None:
+        """A way to check memories against the repository where recall is done."""
+        place = at if at is not None else self.directory
+        if place is None:
+            return None
+        if self._grounds is None:
+            from recollect.recall.validity import Grounds
+
+            self._grounds = Grounds()
+        return self._grounds.look(Path(place), self.settings.projects, self._clock())
 
     def filter(self, **given: Any) -> Filter:
         """A checked filter from plain values."""
@@ -380,7 +399,7 @@ class Recollect:
         """What was recalled as delimited, quoted text of at most `max_tokens`; what fits counts as read."""
         from recollect.inject.context import render
 
-        how = {name: filters.pop(name) for name in ("profile", "abstain", "mode") if name in filters}
+        how = {name: filters.pop(name) for name in ("profile", "abstain", "mode", "at") if name in filters}
         found = self._answer(query, limit, tuple(tiers), self.filter(**filters), **how)
         context = render(found, max_tokens, self._count_tokens)
         self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.id in context.ids)
@@ -462,6 +481,15 @@ class Recollect:
     def versions(self, memory_id: str) -> list[MemoryVersion]:
         """How a memory read before, oldest first."""
         return self.store.memories.versions(self.scope, memory_id)
+
+    def belief(self, memory_id: str, at: str | Path | None = None) -> Belief:
+        """Why a memory is believed: the words it rests on, its history, what says otherwise; deleted ones too."""
+        from recollect.recall.belief import belief
+
+        memory = self.store.memories.get(self.scope, memory_id)
+        if memory is None:
+            raise NotFound(f"no memory {memory_id[:60]}", hint="`recollect list` shows ids.")
+        return belief(self.store, self.scope, memory, self._look(at))
 
     def update(self, memory_id: str, *, expected_version: int | None = None, **changes: Any) -> Memory:
         """Change content, kind, why, tags, importance, confidence or expires_at; the old wording is kept."""
@@ -596,8 +624,9 @@ class Recollect:
         return embed_waiting(self.store, embedder, progress=progress)
 
     def maintain(self, progress: Callable[[int], None] = lambda n: None) -> Upkeep:
-        """Gists that are due, vectors that wait, archive, redact, purge. Doing it twice changes nothing more."""
+        """Gists that are due, vectors that wait, archive, quarantine, redact, purge. Twice changes nothing more."""
         from recollect.pipeline.gists import summarize_due
+        from recollect.pipeline.hubs import quarantine_hubs
 
         summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
         self._reads.write()
@@ -610,7 +639,7 @@ class Recollect:
         )
         upkeep = self.store.keeping.upkeep(now=now, ages=ages)
         self.embed_pending(progress)
-        return upkeep
+        return replace(upkeep, quarantined=quarantine_hubs(self.store, self.scope, self._clock))
 
     def health(self, deep: bool = False) -> Health:
         """How the store is; `deep` checks every page and every hash."""
@@ -654,7 +683,8 @@ class Recollect:
             return None
         from recollect.pipeline.consulting import consult
 
-        return consult(self.store, self.scope.within(None), self.settings, self._clock)
+        stopping = self._worker.stopping if self._worker else lambda: False
+        return consult(self.store, self.scope.within(None), self.settings, self._clock, stopping=stopping)
 
     def _distilled(self, report: Report) -> None:
         """After sessions were read: memories of all that are due, whatever their project."""

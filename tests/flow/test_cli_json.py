@@ -28,8 +28,12 @@ RUNS = {
     "recall": (["recall", "thing"], {"query", "hits", "abstained", "mode", "note"}),
     "context": (["context", "thing"], {"text", "tokens", "ids", "mode", "note"}),
     "list": (["list"], {"memories", "limit", "offset"}),
-    "show": (["show", "ID"], {"memory", "versions", "superseded", "successors"}),
+    "show": (
+        ["show", "ID"],
+        set("memory quotes said versions superseded merged successors disputes findings".split()),
+    ),
     "sessions": (["sessions"], {"sessions", "limit", "offset"}),
+    "confirm": (["confirm", "ID"], {"memory"}),
     "forget": (["forget", "ID", "--yes"], {"dry_run", "counts", "complete", "soft"}),
     "undo": (["undo", "ID"], {"memory"}),
     "export": (["export"], {"records"}),

@@ -71,4 +71,4 @@ def test_show_follows_what_superseded_what(cli: Cli) -> None:
     shown = cli("show", third.id).out
     assert "version 1" in shown
     assert "Port 9090" in shown
-    assert f"superseded {first.id}" in shown
+    assert f"superseded  {first.id}" in shown

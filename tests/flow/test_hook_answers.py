@@ -187,7 +187,7 @@ def test_nothing_is_loaded_from_a_hostile_directory(prepared: Prepared, tmp_path
     evil = f"open({str(sentinel)!r}, 'a').write(__name__ + '\\n')\n"
     names = ("json", "_json", "_socket", "math", "binascii", "hashlib", "unicodedata", "_sha256", "_sha2")
     ours = ("__init__", "hook", "hookreply", "promptindex", "warmwire", "stopwords", "quickhash")
-    for name in (*names, *(f"recollect/{each}" for each in ours)):
+    for name in (*names, *ours, *(f"recollect/{each}" for each in ours)):
         (repo / f"{name}.py").write_text(evil)
     hostile = Prepared(repo).mode("nudge")
     hostile.start("obey", str(repo))

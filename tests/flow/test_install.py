@@ -202,6 +202,18 @@ def test_install_and_uninstall_leave_every_byte_as_it_was(agent: str, cli: Cli, 
     assert tree(used) == before
 
 
+@pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n", '{"hooks": {}}', '{"hooks": {"Stop": [], "Other": []}}'])
+def test_what_was_there_and_empty_is_so_again(text: str, cli: Cli, own_home: Path) -> None:
+    """By the receipt: nothing else could tell."""
+    file = own_home / ".codex" / "hooks.json"
+    file.parent.mkdir()
+    file.write_text(text)
+    before = tree(own_home)
+    assert cli("install", "codex").code == 0
+    assert cli("uninstall", "codex").code == 0
+    assert tree(own_home) == before
+
+
 def test_an_empty_home_is_empty_again(cli: Cli, own_home: Path) -> None:
     cli("install", *AGENTS)
     receipt = own_home / ".local/share/recollect/install.json"
@@ -355,7 +367,7 @@ def test_a_long_line_is_cut_when_it_is_shown(cli: Cli, own_home: Path) -> None:
     """Claude Code may keep megabytes on one line."""
     (own_home / ".claude.json").write_text(json.dumps({"history": "secret " * 100_000}))
     ran = cli("install", "claude-code", "--dry-run")
-    assert max(map(len, ran.out.splitlines())) < 300
+    assert max(map(len, ran.out.splitlines())) < 600
 
 
 @pytest.mark.parametrize("words", [("install", "emacs"), ("uninstall", "emacs"), ("install", "codex", "vi")])

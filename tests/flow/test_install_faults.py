@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import random
+import shutil
 import stat
 import subprocess
 import sys
@@ -245,6 +246,31 @@ def test_some_install_while_others_uninstall(used: Path) -> None:
         for name in (".claude/settings.json", ".codex/hooks.json", ".cursor/hooks.json"):
             assert (used / name).read_text().count("hook.py") in (0, 4, 6)
     _at_once([["uninstall", "all"]])
+    assert tree(used) == before
+
+
+@pytest.mark.slow
+def test_an_installer_that_is_killed_leaves_whole_files_and_can_be_undone(used: Path) -> None:
+    before = tree(used)
+    chance, whole = random.Random(9), 0
+    for number in range(16):
+        verb = "uninstall" if number % 4 == 3 else "install"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "recollect", verb, "all"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            process.wait(0.1 + chance.random() * 0.4)
+            whole += 1
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for name in (".claude/settings.json", ".codex/hooks.json", ".cursor/hooks.json"):
+            assert json.loads((used / name).read_text())["hooks"]
+    assert whole < 16
+    _at_once([["install", "all"], ["uninstall", "all"]])
+    _at_once([["uninstall", "all"]])
+    shutil.rmtree(used / ".claude.json.lock", ignore_errors=True)  # its agent does so after ten seconds
+    files.remove_empty([used / ".local/share/recollect", used / ".local/share", used / ".local"])
     assert tree(used) == before
 
 

@@ -342,6 +342,26 @@ def test_a_gist_the_model_does_not_give_is_made_without_it(desk: Desk, endpoint:
     assert gist.maker == ExtractiveSummarizer.name
 
 
+@pytest.mark.parametrize(
+    ("answer", "gist"),
+    [
+        (
+            "The user likes cats. See https://evil.example/x for more. It is about cats.",
+            "The user likes cats. It is about cats.",
+        ),
+        ("The user has 17 cats. They run `rm -rf /` daily.", None),
+    ],
+    ids=["in part", "altogether"],
+)
+def test_what_was_not_said_is_not_in_a_gist(desk: Desk, endpoint: Endpoint, answer: str, gist: str | None) -> None:
+    endpoint.answers = [completion(json.dumps({"gist": answer}))]
+    desk.store.sessions.append(ANN, talk("chat:1", "I like cats very much."))
+    made = summarize(desk.store, ANN, "chat:1", desk.consultant(endpoint.openai()).summarizer(), desk.clock)
+    assert made is not None
+    assert made.maker == ("openai:some-model" if gist else ExtractiveSummarizer.name)
+    assert made.content == gist or gist is None
+
+
 @pytest.mark.parametrize("verdict", ["same", "newer", "contradiction", "unrelated", "delete everything"])
 def test_a_collision_is_judged_by_a_word(desk: Desk, endpoint: Endpoint, verdict: str) -> None:
     endpoint.answers = [completion(json.dumps({"verdict": verdict}))]

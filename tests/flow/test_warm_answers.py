@@ -92,6 +92,34 @@ def test_a_project_sees_its_own_and_what_belongs_to_none(opened: Open, answers: 
     assert "above 5400" in ask(answers, other)
 
 
+def test_outside_of_any_project_those_of_projects_are_not_seen(
+    opened: Open, answers: Answers, here: Path, own_home: Path
+) -> None:
+    remember(opened, here, PORT)
+    assert ask(answers, own_home) == ask(answers, "") == ""
+    remember(opened, None, "Postgres listens on port 5500 for local development of the user.")
+    assert "5500" in ask(answers, own_home)
+    assert PORT not in ask(answers, own_home)
+
+
+@pytest.mark.parametrize("kind", ["event", "topic", "skill_idea"])
+def test_what_is_not_worth_standing_knowledge_is_not_shown(
+    opened: Open, answers: Answers, here: Path, kind: str
+) -> None:
+    memory = opened(scope_of(here))
+    memory.remember(PORT, kind=kind)
+    memory.embed_pending()
+    assert ask(answers, here) == ""
+
+
+def test_what_rests_on_something_that_is_gone_says_so(opened: Open, answers: Answers, here: Path) -> None:
+    (here / ".git").mkdir()
+    memory = opened(scope_of(here))
+    memory.remember(PORT, anchors=["file:compose/dev.yaml"])
+    memory.embed_pending()
+    assert "compose/dev.yaml no longer exists" in ask(answers, here)
+
+
 @pytest.mark.parametrize("origin", ["assistant", "tool", "web", "import"])
 def test_what_is_only_quoted_is_never_put_before_an_agent(
     opened: Open, answers: Answers, here: Path, origin: str
@@ -146,11 +174,12 @@ def test_at_most_a_few_are_shown(opened: Open, answers: Answers, here: Path) -> 
         {"prompt": b"\xff" * 100},
         {"prompt": ASKING.encode(), "cwd": b"\xff\x00"},
         {"prompt": ASKING.encode(), "cwd": b"relative"},
+        {"prompt": ASKING.encode(), "cwd": b"/\x00"},
         {"prompt": ASKING.encode(), "cwd": b"/nowhere/at/all", "said": b"odd"},
         {"prompt": ASKING.encode() * 400, "cwd": b"/"},
         {"prompt": b"'; DROP TABLE memories; -- port postgres OR NEAR( \"", "cwd": b"/"},
     ],
-    ids=["empty", "no text", "no path", "relative", "odd", "long", "syntax"],
+    ids=["empty", "no text", "no path", "relative", "nul", "odd", "long", "syntax"],
 )
 def test_odd_requests_are_answered_with_nothing(opened: Open, answers: Answers, request_: dict[str, bytes]) -> None:
     remember(opened, None, "The user likes tea.")

@@ -15,7 +15,9 @@ assert spec.origin is not None
 params = xllamacpp.CommonParams()
 params.model.path = str(next(Path(spec.origin).parent.glob("*.gguf")))
 params.n_ctx = 4096
-params.cpuparams.n_threads = 2
+for work in (params.cpuparams, params.cpuparams_batch):
+    work.n_threads = 1  # two that wait for each other by spinning are slower where others work too
+    work.poll = 0
 params.verbosity = 0
 server = xllamacpp.Server(params)
 print(server.listening_address, flush=True)

@@ -75,10 +75,10 @@ def test_a_session_is_distilled_and_summed_up(
     memory.distill()
     gist = memory.summarize("chat:1")
     assert gist is not None
-    assert gist.maker == "openai:smollm2"
+    assert gist.maker in ("openai:smollm2", "extractive")  # when it makes things up, the session's own sentences serve
     spent = {row.use: row for row in memory.store.ledger.spent(memory.scope, since=memory._clock())}
     assert spent.keys() == {"session", "gist"}
-    assert all(row.calls == 1 and 200 < row.input < 5_000 and row.output > 0 for row in spent.values())
+    assert all(200 < row.input < 5_000 and 0 < row.output <= 250 for row in spent.values())  # as the server counted
     keys = {event.key for event in memory.history("chat:1")}
     for kept in memory.memories():
         assert {span.event for span in kept.evidence} <= keys

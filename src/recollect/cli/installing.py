@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from recollect.install.plan import Plan
     from recollect.install.run import Machine
 
-_WIDTH = 200  # a longer line of a diff is cut: some agents keep megabytes on one
+_WIDTH = 500  # a longer line of a diff is cut: some agents keep megabytes on one
 
 
 def add_arguments(parser: ArgumentParser, verb: str) -> None:
@@ -108,7 +108,7 @@ def show_done(plans: Sequence[Plan], on: Machine, console: Output, *, dry_run: b
             _show_changes(plan, on.home, console, would=False)
         for note in plan.notes:
             console.line(f"  note: {short(note, on.home)}")
-        if then and plan.changes:
+        if then and plan.changes and not dry_run:
             if plan.host.sign is None:
                 console.line(f"  {plan.host.title} was not found here; its settings wait for it.")
             console.line(f"  {plan.host.then}")

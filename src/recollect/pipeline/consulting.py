@@ -17,6 +17,7 @@ from recollect.distill.asked import MAX_RECORDS, Redact, ask_about_collision, as
 from recollect.distill.draft import Draft
 from recollect.distill.gist import Utterance
 from recollect.distill.reply import parse_drafts, parse_gist, parse_verdict
+from recollect.distill.stated import sentences, unsaid
 from recollect.errors import ModelError, ModelUnavailable, RecollectError
 from recollect.model import Event, Memory, Scope, Session
 from recollect.models.language import Ask, LanguageModel, choose_language
@@ -84,15 +85,18 @@ class LanguageSummarizer:
 
     def summarize(self, utterances: Sequence[Utterance]) -> str:
         """The gist of what was said; what is too much for one call is summed up in parts, and the parts again."""
-        parts = [self._ask(ask) for ask in ask_for_gist(utterances, self._redact)]
+        said = " ".join(one.text for one in utterances)
+        parts = [self._ask(ask, said) for ask in ask_for_gist(utterances, self._redact)]
         if len(parts) <= 1:
             return "".join(parts)
         return self.summarize([Utterance("gist", part) for part in parts])
 
-    def _ask(self, ask: Ask) -> str:
+    def _ask(self, ask: Ask, said: str) -> str:
         gist = parse_gist(self._purse.ask(self._scope, "gist", ask, project=self._project).text)
+        told = [gist[start:end].strip() for start, end in sentences(gist)]
+        gist = " ".join(one for one in told if not unsaid(one, said))
         if not gist:
-            raise ModelUnavailable("The language model's answer is not a gist.")
+            raise ModelUnavailable("The language model's answer is not a gist of what was said.")
         return gist
 
 

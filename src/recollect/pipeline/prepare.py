@@ -34,7 +34,7 @@ from recollect.model import Scope
 from recollect.pipeline import places
 from recollect.pipeline.folder import Folder
 from recollect.pipeline.places import Marked, Places
-from recollect.pipeline.texts import Texts, digest
+from recollect.pipeline.texts import Texts, checked_out, digest
 from recollect.project import top_of
 from recollect.settings import Settings, environment
 from recollect.settings import load as load_settings
@@ -136,7 +136,7 @@ def standing(
     host_of(host)
     texts = Texts(store, scope, settings, now)
     native = texts.native.texts(host, directory, top_of(directory)) if directory else []
-    return texts.block(scope.project, host, native)
+    return texts.block(scope.project, host, native, directory=directory)
 
 
 def _is_ours(scope: Scope, settings: Settings) -> bool:
@@ -202,11 +202,11 @@ class _Round:
         wanted: dict[str, _Wanted] = {}
         spots = [(dir_name(str(place)), place, project) for place, project in directories.items()]
         for spot, place, project in [*spots, ("user", Path.home(), None)] if self._settings.inject_start else ():
-            top = top_of(place)
+            top, head = top_of(place), checked_out(place)
             for host in HOOKED:
                 native = self._texts.native.texts(host, place, top)
-                make = partial(self._texts.block, project, host, native)
-                wanted[f"{spot}.{host}"] = _Wanted(self._texts.key(project, host, *native), make)
+                make = partial(self._texts.block, project, host, native, directory=place)
+                wanted[f"{spot}.{host}"] = _Wanted(self._texts.key(project, host, head, *native), make)
         # A directory with nothing to say has an empty file: what was prepared for one above it is not meant for it.
         self._lay((PREPARED, "start"), wanted, lambda made: made.output.encode(), keep_empty=True)
 
@@ -260,8 +260,8 @@ class _Round:
         project = self._known.files[str(path)].project
         host, folder = _HOST_OF_FILE.get(path.name, "grok"), path.parent
         native = self._texts.native.texts(host, folder, top_of(folder))
-        make = partial(self._texts.block, project, "file", native, ours=False)
-        return _Wanted(self._texts.key(project, "block", *native), make)
+        make = partial(self._texts.block, project, "file", native, ours=False, directory=folder)
+        return _Wanted(self._texts.key(project, "block", checked_out(folder), *native), make)
 
     def _blocks(self, wanted: Mapping[Path, _Wanted]) -> None:
         with Folder(self._data_dir, PREPARED) as folder:

@@ -40,7 +40,7 @@ __all__ = ["Judge", "Settled", "resettle", "settle", "slot_for"]
 
 Outcome = Literal["added", "known", "merged", "superseding", "disputed", "withheld"]
 TRIES = 3
-_NEIGHBOURS = 48  # memories that share most words with a new one and are held against it
+_NEIGHBOURS = 24  # memories that share most words with a new one and are held against it
 _RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED)
 _SLOTTED = ("fact", "preference", "decision", "reference", "note")
 _T = TypeVar("_T")
@@ -102,29 +102,69 @@ def rehold(
 ) -> None:
     """Change or delete many memories, and what holds without them or with them again, all in one step.
 
-    What they had ended by these rules is gone through again.
+    What they had ended by these rules, were merged into or in dispute with is gone through again.
     """
     result = dict(changes)
     for one in changes.values():
         for row in store.memories.replaced(scope, one.id):
-            if row.id not in result and any(mark in row.meta for mark in (MERGED, BY_RULE)):
-                result[row.id] = _released(row)
+            after = result.get(row.id, row)
+            if _ended_by_rule(row) and after.deleted_at is None:
+                result[row.id] = _released(after)
+        beside = [store.memories.get(scope, id_) for id_ in (one.superseded_by, *_ids(one.meta.get(DISPUTES))) if id_]
+        beside += store.memories.in_slot(scope, one.slot) if one.slot is not None else []
+        for other in beside:
+            if other is not None and other.deleted_at is None and other.project == one.project:
+                result.setdefault(other.id, other)
     stored: dict[str, Memory] = {}
-    added: dict[str, Memory] = {}
-    for id_ in [id_ for id_, one in result.items() if one.deleted_at is None]:
-        around = {row.id: row for row in _Settling(store, scope, result[id_], clock)._around()}
-        stored |= around
-        among = ({**around, **added, id_: result[id_]} | _only(result, around)).values()
-        here = [row for row in among if row.deleted_at is None and row.project == result[id_].project]
-        held = hold(here, _RELATING)
-        for row in held.memories:
-            (result if row.id in stored or row.id in changes else added)[row.id] = row
+    groups = _Groups()
+    for one in [one for one in result.values() if one.deleted_at is None]:
+        for row in _Settling(store, scope, one, clock)._around():
+            stored[row.id] = row
+            groups.link(result.get(row.id, row), one)
+    added = []
+    for group in groups.of([one for one in {**stored, **result}.values() if one.deleted_at is None]):
+        for row in hold(group, _RELATING).memories:
+            if row.id in stored or row.id in result:
+                result[row.id] = row
+            else:
+                added.append(replace(row, recorded_at=clock()))
     changed = [one for one in result.values() if one != stored.get(one.id)]
-    store.memories.change(scope, changed, adding=list(added.values()), at=clock(), note=note, subject=subject)
+    store.memories.change(scope, changed, adding=added, at=clock(), note=note, subject=subject)
 
 
-def _only(changes: Mapping[str, Memory], among: Mapping[str, Memory]) -> dict[str, Memory]:
-    return {id_: changes[id_] for id_ in among if id_ in changes}
+class _Groups:
+    """Memories that have to do with each other, directly or over others."""
+
+    def __init__(self) -> None:
+        self._leaders: dict[object, object] = {}
+
+    def link(self, one: Memory, other: Memory) -> None:
+        self._join(one.id, other.id)
+
+    def of(self, memories: Sequence[Memory]) -> list[list[Memory]]:
+        """The memories in their groups: with one text, one slot, one succession or one dispute they are together."""
+        for one in memories:
+            self._join(one.id, (one.project, dedup_key(one.content)))
+            if one.slot is not None:
+                self._join(one.id, (one.project, one.slot))
+            for id_ in (one.superseded_by, *_ids(one.meta.get(DISPUTES))):
+                self._join(one.id, id_ or one.id)
+        groups: dict[object, list[Memory]] = {}
+        for one in memories:
+            groups.setdefault(self._leader(one.id), []).append(one)
+        return list(groups.values())
+
+    def _join(self, one: object, other: object) -> None:
+        self._leaders[self._leader(one)] = self._leader(other)
+
+    def _leader(self, one: object) -> object:
+        while (above := self._leaders.get(one, one)) != one:
+            one = above
+        return one
+
+
+def _ended_by_rule(memory: Memory) -> bool:
+    return any(mark in memory.meta for mark in (MERGED, BY_RULE))
 
 
 def _released(memory: Memory) -> Memory:
@@ -185,10 +225,12 @@ class _Settling:
         found |= {row.id: row for row in self._neighbours() if _relate(one, row) is not Relation.NONE}
         asked = list(found.values())
         for row in asked:  # grows while it is gone through
-            for id_ in (row.superseded_by, *_ids(row.meta.get(DISPUTES))):
-                if id_ and id_ not in found and (other := memories.get(self.scope, id_)):
-                    found[id_] = other
-                    asked.append(other)
+            ids = [id_ for id_ in (row.superseded_by, *_ids(row.meta.get(DISPUTES))) if id_ and id_ not in found]
+            others = [other for id_ in ids if (other := memories.get(self.scope, id_))]
+            others += [other for other in memories.replaced(self.scope, row.id) if _ended_by_rule(other)]
+            fresh = [other for other in others if other.id not in found]
+            found |= {other.id: other for other in fresh}
+            asked += fresh
         return [row for row in found.values() if self._concerned(row)]
 
     def _concerned(self, row: Memory) -> bool:
@@ -209,10 +251,10 @@ class _Settling:
         twin = next((row for row in twins if _survivor(row, rows).superseded_at is None), None)
         if twin is None or rank_of(self.memory.trust) > rank_of(twin.trust):
             return None
-        if not set(self.memory.evidence) <= set(twin.evidence):
+        equal = rank_of(self.memory.trust) == rank_of(twin.trust)
+        if equal and not set(self.memory.evidence) <= set(twin.evidence):
             return None
-        again = self.memory.slot is not None and first_saying(self.memory) not in sayings_of(twin)
-        return None if again else _survivor(twin, rows)
+        return _survivor(twin, rows) if first_saying(self.memory) in sayings_of(twin) else None
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 
 from recollect import promptindex
 from recollect.inject.hosts import HOSTS, Block, compiled
@@ -19,11 +21,14 @@ from recollect.inject.selection import INJECTABLE, STANDING, ranked, select
 from recollect.inject.standing import entry
 from recollect.model import Memory, Scope
 from recollect.pipeline.ailing import ailment
+from recollect.recall.repository import Repository
+from recollect.recall.validity import Grounds
 from recollect.settings import Settings, environment
 from recollect.store.port import Filter, Store
 
 VERSION = 1  # rises when the same memories give another text
 MOST_READ, MOST_INDEXED = 5_000, 2_000
+_MOST_CHECKED = 60  # of the best, how many are held against the directory
 _NO_PROJECT = "(none)"  # a scope without a project sees those of all; one of a project that is none sees what has none
 
 
@@ -36,7 +41,9 @@ class Texts:
         self._marks = store.memories.marks(self._scope, now=now)
         self._ailment = ailment(store, self._scope, settings, now)
         self._best: dict[str | None, list[Memory]] = {}
-        self._entries: dict[tuple[str, datetime | None, bool], str] = {}
+        self._held: dict[tuple[str | None, Path], tuple[list[Memory], dict[str, tuple[str, ...]]]] = {}
+        self._entries: dict[tuple[str, datetime | None, bool, tuple[str, ...]], str] = {}
+        self._grounds, self._aliases = Grounds(), settings.projects
         self._saying = cache(saying)
         self.native = Native(environment(), settings.data_dir)
 
@@ -50,18 +57,30 @@ class Texts:
         """Whether there is any memory."""
         return bool(self._marks)
 
-    def block(self, project: str | None, host: str, native: Sequence[str] = (), *, ours: bool = True) -> Block:
-        """The text for a host; `native` is what it loads by itself, with or without what is `ours` there."""
+    def block(
+        self,
+        project: str | None,
+        host: str,
+        native: Sequence[str] = (),
+        *,
+        ours: bool = True,
+        directory: Path | None = None,
+    ) -> Block:
+        """The text for a host; `native` is what it loads by itself, with or without what is `ours` there.
+
+        In a directory, what rests on files that are gone from it falls behind, and says so.
+        """
         loaded = self.native.loaded(native)
+        best, notes = self._grounded(project, directory) if directory else (self.best(project), {})
         chosen = select(
-            self.best(project),
+            best,
             self._now,
             known=loaded.theirs,
             shown=loaded.ours if ours else None,
             ailment=self._ailment if HOSTS[host].shape else None,
             said=self._saying,
         )
-        return compiled(chosen, HOSTS[host], self._budget, self._told)
+        return compiled(replace(chosen, notes=notes), HOSTS[host], self._budget, self._told)
 
     def everywhere(self) -> Block:
         """What is worth knowing in any project, as a file; each memory names its own."""
@@ -85,6 +104,17 @@ class Texts:
             self._best[project] = ranked(found, self._now)
         return self._best[project]
 
+    def _grounded(self, project: str | None, directory: Path) -> tuple[list[Memory], dict[str, tuple[str, ...]]]:
+        """What may be said in a directory, held against what lies there."""
+        if (project, directory) not in self._held:
+            best = self.best(project)
+            look = self._grounds.look(directory, self._aliases, self._now)
+            found = {one.id: look(one) for one in best[:_MOST_CHECKED] if one.anchors}
+            gone = {id_ for id_, findings in found.items() if any(each.gone for each in findings)}
+            notes = {id_: tuple(each.note for each in findings) for id_, findings in found.items() if findings}
+            self._held[project, directory] = sorted(best, key=lambda one: one.id in gone), notes
+        return self._held[project, directory]
+
     def key(self, project: str | None, *of: str | None) -> str:
         """What a text is made of: it is made anew when that changes, and each day, because it tells ages."""
         return digest([*self._of(project), f"{self._now:%Y-%m-%d}", self._budget, self._ailment, *of])
@@ -100,11 +130,19 @@ class Texts:
     def _of(self, project: str | None) -> tuple[object, ...]:
         return VERSION, project, self._marks.get(None), self._marks.get(project)
 
-    def _told(self, memory: Memory, at: datetime | None, *, mixed: bool = False) -> str:
-        key = (memory.id, at, mixed)
+    def _told(self, memory: Memory, at: datetime | None, *, mixed: bool = False, notes: tuple[str, ...] = ()) -> str:
+        key = (memory.id, at, mixed, notes)
         if key not in self._entries:
-            self._entries[key] = entry(memory, at, mixed=mixed)
+            self._entries[key] = entry(memory, at, mixed=mixed, notes=notes)
         return self._entries[key]
+
+
+def checked_out(directory: Path) -> str:
+    """What changes when something else is checked out there."""
+    try:
+        return Repository.around(directory).head()
+    except (OSError, ValueError):
+        return ""
 
 
 def digest(values: Iterable[object]) -> str:

@@ -28,6 +28,10 @@ class Worker:
                 self._thread = threading.Thread(target=self._run, name="recollect-worker", daemon=True)
                 self._thread.start()
 
+    def stopping(self) -> bool:
+        """Whether it was told to end."""
+        return self._stopping.is_set()
+
     def stop(self) -> None:
         """Finish the batch at hand and end."""
         self._stopping.set()

@@ -126,6 +126,7 @@ class Upkeep:
     archived: int = 0
     redacted: int = 0
     purged: int = 0
+    quarantined: int = 0  # archived because they come up for everything
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,11 +159,15 @@ def _quarantine(memory: Recollect) -> list[Finding]:
     from recollect.clock import now
     from recollect.pipeline.hubs import quarantined
 
-    away = quarantined(memory.store, memory.scope, now())
+    try:
+        away = quarantined(memory.store, memory.scope, now())
+    except RecollectError:
+        away = []  # damaged: told elsewhere
     if not away:
         return []
     text = f"{len(away):,} quoted memories came up for nearly everything and were put away: {away[0].id}"
-    return [Finding("quarantine", "note", text, "`recollect show ID` tells what it is; forget it, or put it back.")]
+    todo = "`recollect show ID` tells what it is; `recollect forget ID` takes it away."
+    return [Finding("quarantine", "note", text, todo)]
 
 
 def _vectors(memory: Recollect) -> list[Finding]:

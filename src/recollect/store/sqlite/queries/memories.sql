@@ -91,7 +91,8 @@ WHERE owner = :owner AND (deleted_at IS NOT NULL) = :deleted
   AND (session = :source OR origin = :source OR maker = :source OR json_extract(meta, '$.revoked.source') = :source
        OR EXISTS (SELECT 1 FROM json_each(evidence) e WHERE e.value ->> '$.session' = :source)
        OR EXISTS (SELECT 1 FROM json_each(meta, '$.said') s
-                  WHERE :source IN (s.value ->> '$.session', s.value ->> '$.origin', s.value ->> '$.maker')))
+                  WHERE CASE WHEN s.type = 'object'
+                             THEN :source IN (s.value ->> '$.session', s.value ->> '$.origin', s.value ->> '$.maker') END))
   AND (:any_project OR project IS NULL OR project = :scope_project)
 ORDER BY occurred_at, id;
 
