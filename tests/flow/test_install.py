@@ -21,6 +21,13 @@ HOMES = (".claude", ".codex", ".grok", ".gemini", ".config/opencode", ".cursor")
 Tree = dict[str, tuple[int, bytes | str | None]]
 
 
+@pytest.fixture(autouse=True)
+def bare_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No agent of this machine is found."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+
 @pytest.fixture
 def used(own_home: Path) -> Path:
     """A home in which every agent was set up by its user, each in another layout."""
@@ -338,12 +345,10 @@ def test_bare_uninstall_changes_nothing_and_shows_what_it_would_do(cli: Cli, own
     assert tree(own_home) == before
 
 
-def test_an_agent_is_found_by_its_program_too(cli: Cli, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    binary = own_home / "bin" / "grok"
-    binary.parent.mkdir()
+def test_an_agent_is_found_by_its_program_too(cli: Cli, tmp_path: Path) -> None:
+    binary = tmp_path / "bin" / "grok"
     binary.write_text("#!/bin/sh\n")
     binary.chmod(0o755)
-    monkeypatch.setenv("PATH", str(binary.parent))
     assert "grok         not installed  `grok` on the PATH" in cli("install").out
 
 
@@ -378,8 +383,7 @@ def test_an_agent_nobody_knows_is_refused(words: tuple[str, ...], cli: Cli, own_
     assert tree(own_home) == {}
 
 
-def test_all_of_none_is_refused(cli: Cli, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
+def test_all_of_none_is_refused(cli: Cli, own_home: Path) -> None:
     ran = cli("install", "all")
     assert (ran.code, "no agent was found" in ran.err) == (2, True)
     assert tree(own_home) == {}

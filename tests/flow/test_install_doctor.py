@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.flow.conftest import Cli
+from tests.flow.test_install import bare_path as bare_path
 from tests.flow.transcripts_fixture import Agents, uid
 
 
@@ -22,7 +23,7 @@ def fire(home: Path, event: str, **told: Any) -> None:
     """Do what Codex does at this event: run the command in its settings, by a shell."""
     hooks = json.loads((home / ".codex/hooks.json").read_text())["hooks"]
     body = json.dumps({"hook_event_name": event, **told}).encode()
-    done = subprocess.run(["sh", "-c", hooks[event][0]["hooks"][0]["command"]], input=body, capture_output=True)
+    done = subprocess.run(["/bin/sh", "-c", hooks[event][0]["hooks"][0]["command"]], input=body, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 

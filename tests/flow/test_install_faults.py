@@ -21,6 +21,7 @@ from recollect.install.errors import BadSettings, SettingsBusy, SettingsChanged
 from recollect.install.files import Change
 from tests.flow.conftest import Cli
 from tests.flow.test_install import AGENTS, tree
+from tests.flow.test_install import bare_path as bare_path
 from tests.flow.test_install import used as used
 
 BROKEN = {

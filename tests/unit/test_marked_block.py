@@ -13,6 +13,7 @@ from recollect.inject.block import BEGIN, END, holds_block, removed, spliced
 BODY = "<recollect-memory>\nWhat Recollect remembers.\n> one\n</recollect-memory>\n"
 OTHER = "<recollect-memory>\nWhat Recollect remembers.\n> two and «é»\n</recollect-memory>\n"
 BLOCK = f"{BEGIN}\n{BODY}{END}"
+JOINED = f"{BEGIN}\n\n{BODY}{END}"  # behind a text that had no line end
 
 
 def text(content: bytes) -> str:
@@ -23,10 +24,10 @@ def text(content: bytes) -> str:
     ("before", "after"),
     [
         ("", f"{BLOCK}\n"),
-        ("# Mine\n", f"# Mine\n\n{BLOCK}\n"),
-        ("# Mine", f"# Mine\n{BLOCK}\n"),
-        ("# Mine\n\n\n", f"# Mine\n\n\n\n{BLOCK}\n"),
-        ("\n", f"\n\n{BLOCK}\n"),
+        ("# Mine\n", f"# Mine\n{BLOCK}\n"),
+        ("# Mine", f"# Mine\n{JOINED}\n"),
+        ("# Mine\n\n\n", f"# Mine\n\n\n{BLOCK}\n"),
+        ("\n", f"\n{BLOCK}\n"),
     ],
     ids=["empty", "a line", "no line end", "blank lines", "a blank line"],
 )
@@ -49,11 +50,16 @@ def test_a_block_is_refreshed_where_it_stands() -> None:
     [
         (f"{BLOCK}\nrest\n", "rest\n"),
         (f"a\n{BLOCK}\nb\n", "a\nb\n"),
-        (f"a\n\n{BLOCK}\n\nb\n", "a\n\nb\n"),
-        (f"a\n{BLOCK}", "a"),
+        (f"a\n\n{BLOCK}\n\nb\n", "a\n\n\nb\n"),
+        (f"a\n{BLOCK}", "a\n"),
+        (f"a\n{JOINED}", "a"),
+        (f"a\n{JOINED}\nb\n", "a\nb\n"),
         (f"\ufeff{BLOCK}\nrest", "\ufeffrest"),
     ],
-    ids=["first", "between lines", "between paragraphs", "no line end behind it", "behind a byte order mark"],
+    ids=[
+        *("first", "between lines", "between paragraphs", "no line end behind it", "nor before it was put there"),
+        *("that was last", "behind a byte order mark"),
+    ],
 )
 def test_a_block_that_was_moved_can_be_taken_out(around: str, left: str) -> None:
     assert text(removed(around.encode())) == left

@@ -19,6 +19,7 @@ from recollect.errors import RecollectError
 from recollect.install import plan
 from recollect.install.errors import BadSettings
 from recollect.install.hosts import Host
+from recollect.install.jsonfile import JsonFile
 from recollect.install.run import Machine, hosts
 from recollect.store.port import Covered
 
@@ -71,7 +72,7 @@ def last_told(data_dir: Path, covered: Sequence[Covered]) -> dict[str, datetime]
 
 
 def _problem(host: Host, commands: dict[str, str], data_dir: Path) -> str | None:
-    wanted = {event for part in host.parts if isinstance(part, plan.JsonFile) for event in part.hooks}
+    wanted = {event for part in host.parts if isinstance(part, JsonFile) for event in part.hooks}
     missing = sorted(wanted - commands.keys())
     if missing:
         return f"it has no hook for {', '.join(missing)}"

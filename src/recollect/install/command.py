@@ -7,6 +7,7 @@ stays when what it points to is upgraded. A command is the same text each time, 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import sys
@@ -59,6 +60,8 @@ class Program:
 
 def this_program(data_dir: Path) -> Program:
     """The one that runs now."""
+    if not hasattr(os, "getuid"):
+        raise BadSettings("hooks work on Linux and macOS only", hint="`recollect sweep` works without them.")
     python = Path(sys.executable).absolute()
     program = Program(python, Path(hook.__file__).absolute(), data_dir.absolute())
     if any(part in _FLEETING for part in python.parts):

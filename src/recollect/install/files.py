@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import time
 from collections.abc import Iterator, Sequence
@@ -99,6 +100,7 @@ def apply(changes: Sequence[Change], folders: Sequence[Path] = ()) -> None:
         for change in changes:
             made += missing_folders(change.target)
             change.target.parent.mkdir(parents=True, exist_ok=True)
+            clear(change.target)
             parts.append(_aside(change.target, change.after) if change.after is not None else change.target)
         for change, part in zip(changes, parts, strict=True):
             _put(change, part)
@@ -178,6 +180,13 @@ def _aside(target: Path, data: bytes, *, like: Path | None = None) -> Path:
     except OSError as error:
         raise BadSettings(f"{target} cannot be written: {error.strerror}") from None
     return part
+
+
+def clear(target: Path) -> None:
+    """Without what an installer left aside that was killed; only one is at work at a time."""
+    for path in target.parent.glob(".*.part"):
+        if re.fullmatch(rf"\.{re.escape(target.name)}(?:{re.escape(BACKUP)})?\.\d+\.[0-9a-f]{{8}}\.part", path.name):
+            path.unlink(missing_ok=True)
 
 
 def _dress(handle: int, info: os.stat_result) -> None:

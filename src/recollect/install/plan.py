@@ -50,6 +50,7 @@ def uninstall(host: Host, receipt: Receipt) -> Plan:
     for part in host.parts:
         before = files.read(part.path)
         if before is None or not _has_ours(part, before):
+            plan.changes += _needless_copy(part, before)
             continue
         plan.ours = True
         after = before if isinstance(part, OwnFile) else _taken(part, before, note)
@@ -143,6 +144,14 @@ def _old_backup(part: Part, after: bytes | None, plan: Plan) -> Iterator[Change]
         yield Change(path, copy, None, about="the copy")
     elif copy is not None:
         plan.notes.append(f"{path} stays: {part.path.name} has changed since that copy was made")
+
+
+def _needless_copy(part: Part, data: bytes | None) -> Iterator[Change]:
+    """A copy of what is there: an installer was killed right after it had made it."""
+    path = files.backup_of(part.path)
+    copy = files.read(path)
+    if copy is not None and copy == data:
+        yield Change(path, copy, None, about="the copy")
 
 
 def _has_ours(part: Part, data: bytes) -> bool:

@@ -83,13 +83,23 @@ def _install(note: receipt.Receipt, plans: Sequence[Plan], data_dir: Path) -> bo
     try:
         datadir.prepare(data_dir)
         with files.alone(data_dir):
-            files.apply([note.change(), *(change for each in plans for change in each.changes)])
+            _apply(note.change(), [change for each in plans for change in each.changes])
     except SettingsChanged:
         return False
     except BaseException:
         files.remove_empty(made)
         raise
     return True
+
+
+def _apply(receipt_change: files.Change, changes: Sequence[files.Change]) -> None:
+    """The receipt first, so that whoever is killed leaves word of what there may be; without success it goes back."""
+    files.apply([receipt_change])
+    try:
+        files.apply(changes)
+    except BaseException:
+        files.apply([files.Change(receipt_change.path, receipt_change.after, receipt_change.before)])
+        raise
 
 
 def uninstall(on: Machine, names: Sequence[str], *, dry_run: bool = False) -> list[Plan]:
@@ -102,12 +112,14 @@ def uninstall(on: Machine, names: Sequence[str], *, dry_run: bool = False) -> li
             note = receipt.load(data_dir)
             plans = _uninstall_plans(on, names, note)
             changes = [change for each in plans for change in each.changes]
-            folders = {folder for each in plans for folder in each.folders}
-            folders |= set() if note.agents else note.folders
+            for part in (part for each in plans for part in each.host.parts):
+                files.clear(files.real(part.path))
             try:
-                files.apply([*changes, note.change()], sorted(folders))
+                files.apply(changes, sorted({folder for each in plans for folder in each.folders}))
             except SettingsChanged:
                 continue
+            # At the very end: whoever is killed before can be finished by the next one.
+            files.apply([note.change()], () if note.agents else sorted(note.folders))
             return plans
     raise SettingsChanged
 
