@@ -638,6 +638,7 @@ class Recollect:
             purge_before=now - timedelta(days=self.settings.purge_after_days),
         )
         upkeep = self.store.keeping.upkeep(now=now, ages=ages)
+        self._stale = True
         self.embed_pending(progress)
         return replace(upkeep, quarantined=quarantine_hubs(self.store, self.scope, self._clock))
 

@@ -19,6 +19,7 @@ from recollect import hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
@@ -42,7 +43,7 @@ MAX_SAID = 64 * 1024
 
 _MAX_PATH = 4096
 _LEVELS = 64  # directories above the working directory that are looked up
-_ASK_SECONDS = 0.025
+_ASK_SECONDS = 0.03
 _RESETS = ("clear", "compact")  # reasons to start after which the agent knows nothing of what it was told
 _OURS = "<recollect-task"  # how the prompts that we ourselves give to models begin
 
@@ -149,8 +150,10 @@ def _recalled(asked: _Asked, said: _Said, until: float) -> str:
     start = _start(asked.prepared, asked.agent, asked.given)
     if said.name(start) not in told:
         start = b""  # this session was told something else when it began
-    found = _from_warm(asked, prompt, told, start, until)
-    text, names = _from_index(asked, prompt, told, start) if found is None else found
+    by = min(until, time.monotonic() + _ASK_SECONDS)
+    line = _ask_warm(asked, prompt, told, start, by)
+    found = _from_index(asked, prompt, told, start)  # while the warm process thinks
+    text, names = found if line is None else _from_warm(line, by) or found
     if not text or len(text) > MAX_TEXT or time.monotonic() >= until:
         return ""
     said.add(names)
@@ -161,15 +164,18 @@ def _from_index(asked: _Asked, prompt: str, told: list[int], start: bytes) -> tu
     """What the prepared index has, framed, and the names of what is in it."""
     from recollect import promptindex
 
-    with _Folder("prompt", asked.prepared) as folder:
-        index = _nearest(folder, asked.given.get("cwd"), "index", promptindex.MAX_BYTES)
+    try:
+        with _Folder("prompt", asked.prepared) as folder:
+            index = _nearest(folder, asked.given.get("cwd"), "index", promptindex.MAX_BYTES)
+    except OSError:
+        return "", []
     found = promptindex.search(index, prompt, few=2 * promptindex.FEW, without=frozenset(told))
     fresh = [(name, text) for name, text in found if not is_in(start, text)]
     return promptindex.framed(index, fresh[: promptindex.FEW])
 
 
-def _from_warm(asked: _Asked, prompt: str, told: list[int], start: bytes, until: float) -> tuple[str, list[int]] | None:
-    """What the warm process says, and the names of what is in it; None when it has to be looked up in the index."""
+def _ask_warm(asked: _Asked, prompt: str, told: list[int], start: bytes, until: float) -> socket | None:
+    """Put the question to the warm process; None when there is none."""
     from recollect import warmwire
 
     where = warmwire.address(asked.data_dir, asked.data.handle)
@@ -179,7 +185,17 @@ def _from_warm(asked: _Asked, prompt: str, told: list[int], start: bytes, until:
     known = {name: os.fsencode(value) for name, value in fields.items() if isinstance(value, str)}
     try:
         request = warmwire.pack({**known, "said": warmwire.packed_names(told), "start": start})
-        answer = warmwire.ask(where, request, min(until, time.monotonic() + _ASK_SECONDS))
+        return warmwire.begin(where, request, until)
+    except (OSError, ValueError):
+        return None
+
+
+def _from_warm(line: socket, until: float) -> tuple[str, list[int]] | None:
+    """What the warm process says, and the names of what is in it; None when it is no help."""
+    from recollect import warmwire
+
+    try:
+        answer = warmwire.answer(line, until)
         if answer.get("state") == warmwire.NOTHING:
             return "", []
         if answer.get("state") != warmwire.SHOW:

@@ -289,8 +289,7 @@ def _known_before() -> dict[str, float]:
     """How many of the requests seen before had a word, for those that many had."""
     from recollect.usualwords import COMMON_WORDS, USUAL_WORDS
 
-    common, usual = sorted(map(stem, COMMON_WORDS)), sorted(map(stem, USUAL_WORDS))
-    return dict.fromkeys(common, _COMMON) | dict.fromkeys(usual, _USUAL)
+    return dict.fromkeys(sorted(COMMON_WORDS), _COMMON) | dict.fromkeys(sorted(USUAL_WORDS), _USUAL)
 
 
 def _weight(before: float, having: int, entries: int) -> int:

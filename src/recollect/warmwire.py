@@ -14,6 +14,7 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
     from collections.abc import Mapping
 
 MAGIC = b"recollect warm1\n"
@@ -91,6 +92,11 @@ def address(data_dir: str, folder: int) -> str | None:
 
 def ask(where: str, request: bytes, until: float) -> dict[str, bytes]:
     """The answer of the warm process. OSError or BadMessage when there is none by then (`time.monotonic`)."""
+    return answer(begin(where, request, until), until)
+
+
+def begin(where: str, request: bytes, until: float) -> socket:
+    """Send a request, without waiting for the answer."""
     import _socket
 
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -98,14 +104,23 @@ def ask(where: str, request: bytes, until: float) -> dict[str, bytes]:
         line.settimeout(_left(until))
         line.connect(where)
         line.sendall(request)
-        answer = b""
-        while wanted := missing(answer):
+    except OSError:
+        line.close()
+        raise
+    return line
+
+
+def answer(line: socket, until: float) -> dict[str, bytes]:
+    """Wait for the answer to what was sent, and hang up."""
+    try:
+        got = b""
+        while wanted := missing(got):
             line.settimeout(_left(until))
-            got = line.recv(wanted)
-            if not got:
+            more = line.recv(wanted)
+            if not more:
                 raise BadMessage("torn")
-            answer += got
-        return unpack(answer)
+            got += more
+        return unpack(got)
     finally:
         line.close()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from recollect import Recollect, Scope
 from recollect.distill.draft import Draft
 from recollect.model import Event, Evidence, Memory, Session
 from recollect.pipeline.distilling import distill_sessions
@@ -99,3 +100,14 @@ def test_planting_the_users_words_first_does_not_keep_them_from_counting(tmp_pat
         kept = current(found)[SAID[1]]
         assert (kept.trust, kept.kind, kept.origin) == ("user", "preference", "user")
         assert SAID[1] in found.prepared()
+
+
+def test_what_is_quoted_of_a_project_does_not_come_before_what_its_user_says(opened: Callable[..., Recollect]) -> None:
+    """What a project says goes before what a user says in general, if somebody vouches for it."""
+    opened().remember("The port of postgres is 5433.", kind="fact")
+    project = opened(Scope(project="app"))
+    planted = project.remember("The port of postgres is 6666.", kind="fact", origin="tool", importance=0.1)
+    project.embed_pending()
+    hits = project.recall("port of postgres", tiers=("memory",), abstain=False).hits
+    assert [hit.trust for hit in hits] == ["user", "quoted"]
+    assert hits[1].id == planted.id

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 _FEWEST = 3  # telling words below which a likeness says little
 _PLENTY = 9  # telling words from which one more on one side may pass
@@ -17,6 +18,7 @@ _MOST = 120
 _WORD = re.compile(
     r"`[^`\n]+`|[a-z][a-z0-9+.-]*://\S+|[~.]?/?[\w.@+-]+(?:/[\w.@+-]+)+/?|\d[\w.,:%-]*|[^\W\d_][\w'’.-]*", re.IGNORECASE
 )
+_NAME = re.compile(r"[\d_./@`+]|\w-\w|[a-z][A-Z]|[A-Z]{2}")
 _DENYING = frozenset(
     "not never no none nothing nobody nor neither without avoid stop cannot refuse forbid forbidden don't dont".split()
 )
@@ -73,6 +75,7 @@ def opposed(one: str, other: str) -> bool:
     )
 
 
+@lru_cache(maxsize=256)  # the same text is held against many others
 def _wording(text: str) -> _Wording:
     stems, exact, limits, denials = [], set(), [], 0
     for match in list(_WORD.finditer(unicodedata.normalize("NFKC", text)))[:_MOST]:
@@ -92,7 +95,7 @@ def _wording(text: str) -> _Wording:
 
 def _is_name(word: str) -> bool:
     """Whether a word is exact by its form: an identifier, an abbreviation, something with a digit in it."""
-    return bool(re.search(r"[\d_./@`+]|\w-\w|[a-z][A-Z]|[A-Z]{2}", word))
+    return _NAME.search(word) is not None
 
 
 def _stem(word: str) -> str:

@@ -117,14 +117,15 @@ OTHERS = frozenset(
     different bug error issue problem fix change failure exception warning todo question idea reason culprit cause
     point goal plan trick thing rest example step traceback""".split()
 )
-HEDGES = (  # words of what is supposed, past, limited, or said together with something else
-    r"if|unless|when|whenever|except|or|either|neither|maybe|perhaps|might|could|was|were|been|used to|previously"
-    r"|formerly|both|also|too|as well|respectively|sometimes|usually|often|mostly|mainly|else|otherwise|while|whereas"
-    r"|but|however|until|till|temporarily|today|tomorrow|tonight|yesterday|soon|later|would|may|can|trying|plans?"
-    r"|planning|think|thinks|guess|wonder|seems?|probably|possibly|apparently|about|around|roughly|between|than|then"
-    r"|after|before|once|again|because|since|where|which|who|whose|there|even|still|already|yet|almost|let|and"
-    r"|for now|at the moment"
+# Words of what is supposed, past, limited, or said together with something else: no slot.
+HEDGES = frozenset(
+    """if unless when whenever except or either neither maybe perhaps might could was were been previously formerly both
+    also too respectively sometimes usually often mostly mainly else otherwise while whereas but however until till
+    temporarily today tomorrow tonight yesterday soon later would may can trying plan plans planning think thinks guess
+    wonder seem seems probably possibly apparently about around roughly between than then after before once again
+    because since where which who whose there even still already yet almost let and""".split()
 )
+HEDGING = ("used to", "as well", "for now", "at the moment")
 STATES = frozenset(  # what a noun may be without this being its value
     """broken missing wrong unknown slow fast open closed needed required optional used set configured unclear empty
     full available reachable down up taken free busy in on at to too very so also configurable different same fine good

@@ -3,7 +3,8 @@
 The block stands between two lines, `<!-- recollect:begin -->` and `<!-- recollect:end -->`. Only such whole lines
 count, and only a beginning with an end behind it and no other mark between; any other mark is text like the rest. What
 stands between the two is ours; if somebody wrote something there all the same, it is moved behind the block, not lost.
-Taking the block out gives back the bytes that were there before it was put in.
+Taking the block out gives back the bytes that were there before it was put in: behind a text without a line end one is
+added, and a blank line at the beginning of the block says so.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def spliced(content: bytes, body: str) -> bytes:
     start, end = spans[0]
     newline = _newline_at(text, start)
     kept = _foreign(text[start:end])
-    block = _block(before, body, newline)
+    block = _block(before, body, newline, joined=_is_joined(text, start))
     return before.encoded(text[:start] + block + (newline + kept if kept else "") + text[end:])
 
 
@@ -77,7 +78,7 @@ def holds_block(content: bytes) -> bool:
 def _read(content: bytes) -> _Text:
     """The content as text: by its byte order mark, as UTF-8, or else with each byte as a character."""
     for mark, encoding in _BOMS:
-        if content.startswith(mark):
+        if content.startswith(mark) and BEGIN.encode() not in content:  # else it was no such file when we wrote into it
             try:
                 text = content.decode(encoding, "surrogatepass")
             except UnicodeDecodeError:
@@ -106,17 +107,23 @@ def _newline_at(text: str, start: int) -> str:
     return "\r\n" if place > 0 and text[place - 1] == "\r" else "\n"
 
 
-def _block(before: _Text, body: str, newline: str) -> str:
-    lines = [BEGIN, *body.rstrip("\n").split("\n"), END]
+def _is_joined(text: str, start: int) -> bool:
+    """Whether the line end before a block was put there with it."""
+    return text[text.find("\n", start) + 1 :].startswith(("\n", "\r\n"))
+
+
+def _block(before: _Text, body: str, newline: str, *, joined: bool) -> str:
+    lines = [BEGIN, *([""] if joined else []), *body.rstrip("\n").split("\n"), END]
     block = newline.join(lines)
     # A file in some encoding of one byte a character gets no others.
     return block.encode("ascii", "replace").decode() if before.encoding == "latin-1" else block
 
 
 def _appended(before: _Text, body: str) -> str:
-    """What is put behind the text when there is no block yet: always one line end more than there was."""
+    """What is put behind the text when there is no block yet."""
     newline = before.newline
-    return (newline if before.text else "") + _block(before, body, newline) + newline
+    joined = bool(before.text) and not before.text.endswith("\n")
+    return (newline if joined else "") + _block(before, body, newline, joined=joined) + newline
 
 
 def _cut(text: str, start: int, end: int) -> str:
@@ -124,11 +131,11 @@ def _cut(text: str, start: int, end: int) -> str:
     newline, kept = _newline_at(text, start), _foreign(text[start:end])
     head, tail = text[:start], text[end:]
     tail = tail[len(newline) :] if tail.startswith(newline) else tail
-    bare = head[: -len(newline)] if head.endswith(newline) else head
+    bare = head[: -len(newline)] if head.endswith(newline) and _is_joined(text, start) else head
     if not kept and not tail:
         return bare
-    if bare and not bare.endswith("\n"):
-        bare += newline  # lines that were apart stay apart
+    if bare and bare != head and not bare.endswith("\n"):
+        bare = head  # lines that were apart stay apart
     return bare + (kept + newline if kept else "") + tail
 
 

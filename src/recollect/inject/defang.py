@@ -17,8 +17,8 @@ from recollect.text import present
 # Mongolian separators, the Arabic letter mark, annotations.
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\ufff9-\ufffb]")
 
-_TAG = re.compile(r"([<＜﹤]+)(?=[A-Za-z_/!?|])([^<＜﹤>＞﹥\n]{0,200})([>＞﹥]*)")
-_TYPES = re.compile(r"[\w ,.:|&?*\[\]']{1,80}")
+_TAG = re.compile(r"(?<![<＜﹤])([<＜﹤]++)(?=[A-Za-z_/!?|])([^<＜﹤>＞﹥\n]{0,200})([>＞﹥]*)")
+_TYPES = re.compile(r"\w[\w ,.:|&?*\[\]']{0,80}|\?")
 _ALONE = re.compile(r"[A-Z][0-9]?")
 _PLAIN_TYPES = frozenset(
     """any bool boolean byte bytes char const dict double dyn extends f32 f64 float fn i8 i16 i32 i64 impl int isize
@@ -34,7 +34,7 @@ _NO_TYPES = frozenset(  # HTML elements of one letter, elements that swallow wha
     """.split()
 )
 
-_HEADER = re.compile(r"={2,}[ \t]*(relevant context)[ \t]*={2,}", re.IGNORECASE)
+_HEADER = re.compile(r"(?<!=)={2,}+[ \t]{0,20}(relevant context)[ \t]{0,20}={2,}", re.IGNORECASE)
 _RULER = re.compile(r"={8,}")
 _OUR_MARK = re.compile(r"\[(?=recollect:)", re.IGNORECASE)
 _TURN_MARK = re.compile(r"\[(/?(?:INST|SYS|SYSTEM|USER|ASSISTANT))\]", re.IGNORECASE)
@@ -49,32 +49,37 @@ _BARE_SCHEME = re.compile(
 )
 _WWW = re.compile(r"\b(www)\.(?=[A-Za-z0-9-])", re.IGNORECASE)
 _LINK = re.compile(r"\](?=\()")
-_DEFINITION = re.compile(r"\](?=:\s{0,20}[<＜‹]?[/\\]{2})")
+# Where a reference link is defined: wherever an address follows, and at the beginning of a line.
+_DEFINED = re.compile(r"\](?=:\s{0,20}[<‹]?(?:[/\\]{2}|[\w.+-]{1,20}\[:\]))")
+_DEFINITION = re.compile(r"^([ \t>*+-]{0,20}\[(?:[^\[\]\n\\]|\\.){1,999})\](?=:)", re.MULTILINE)
 
-_SHELL = r"(?:sudo\s+)?(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|iex)\b"
+# Within a line, because each line is quoted by itself, and of bounded length, so that all of it is marked.
+_S = r"[ \t]{1,8}"
+_SHELL = rf"(?:sudo{_S})?(?:(?:ba|z|da|k|fi)?sh|python3?|node|perl|ruby|iex)\b"
 _ORDER = re.compile(
     "|".join(
         (
             r"(«quoted: [^»\n]{0,400}»)",
-            r"\b(?:ignore|disregard|forget|override|bypass)\s+(?:(?:all|any|every|each|of|the|these|those|your|my|our)\s+)*"
-            r"(?:(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing)\s+){1,3}"
+            rf"\b(?:ignore|disregard|forget|override|bypass){_S}"
+            rf"(?:(?:all|any|every|each|of|the|these|those|your|my|our){_S}){{0,5}}"
+            rf"(?:(?:previous|prior|above|earlier|preceding|foregoing|system|other|existing){_S}){{1,3}}"
             r"(?:instructions?|directives?|prompts?|rules|guidelines|messages?|context)\b",
-            r"\b(?:ignore|disregard|override|bypass)\s+(?:(?:all|any|every|the|these|those|your)\s+)+"
+            rf"\b(?:ignore|disregard|override|bypass){_S}(?:(?:all|any|every|the|these|those|your){_S}){{1,5}}"
             r"(?:instructions?|directives?|prompts?)\b",
-            r"\byou are (?:now|no longer)\s+[^.,;\n]{1,60}",
-            r"\b(?:new|updated|real|actual|hidden|secret)\s+(?:system\s+)?(?:instructions?|prompt)\s*:",
-            r"\b(?:do not|don't|never)\s+(?:tell|inform)\s+(?:the\s+|your\s+)?(?:user|human|developer|operator)s?\b",
-            r"\b(?:reveal|print|output|repeat|show|leak)\s+[^.\n]{0,20}?\b(?:your|the)\s+"
+            rf"\byou are (?:now|no longer){_S}[^.,;\n]{{1,60}}",
+            rf"\b(?:new|updated|real|actual|hidden|secret){_S}(?:system{_S})?(?:instructions?|prompt)[ \t]?:",
+            rf"\b(?:do not|don't|never){_S}(?:tell|inform){_S}(?:(?:the|your){_S})?(?:user|human|operator)s?\b",
+            rf"\b(?:reveal|print|output|repeat|show|leak){_S}[^.\n]{{0,20}}?\b(?:your|the){_S}"
             r"(?:system prompt|hidden instructions|initial instructions)\b",
-            r"\b(?:send|post|upload|exfiltrate|forward|leak)\b[^\n]{0,60}?\b(?:keys?|tokens?|credentials?|secrets?|"
-            r"passwords?|\.env)\b[^\n]{0,60}?\bto\s+\S{0,40}?(?:\[:\]//|@)\S{0,100}",
-            rf"\b(?:curl|wget|iwr|irm|base64)\b[^\n|]{{0,200}}\|\s*{_SHELL}",
-            rf"\b{_SHELL}\s+(?:-c\s+)?[\"']?[<‹$]\((?:curl|wget)\b[^\n)]{{0,200}}\)?",
-            r"\beval\s+[\"']?\$\((?:curl|wget)\b[^\n)]{0,200}\)?",
-            r"\brm\s+-[a-z]{0,6}r[a-z]{0,6}\s+(?:--no-preserve-root\s+)?(?:/|~|\$HOME)(?=[\s*]|/\*|$)",
+            r"\b(?:send|post|upload|exfiltrate|forward|leak)\b[^\n]{0,40}?\b(?:keys?|tokens?|credentials?|secrets?|"
+            rf"passwords?|\.env)\b[^\n]{{0,20}}?\bto{_S}[^\s@]{{0,40}}(?:\[:\]//|@)\S{{0,100}}",
+            rf"\b(?:curl|wget|iwr|irm|base64)\b[^\n|]{{0,200}}\|[ \t]{{0,8}}{_SHELL}",
+            rf"\b{_SHELL}{_S}(?:-c{_S})?[\"']?[<‹$]\((?:curl|wget)\b[^\n)]{{0,200}}\)?",
+            rf"\beval{_S}[\"']?\$\((?:curl|wget)\b[^\n)]{{0,200}}\)?",
+            rf"\brm{_S}-[a-z]{{0,6}}r[a-z]{{0,6}}{_S}(?:--no-preserve-root{_S})?(?:/|~|\$HOME)(?=[\s*]|/\*|$)",
         )
     ),
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
 
 # One of these is in every order; to look for them first takes a tenth of the time.
@@ -90,11 +95,11 @@ _RUN = re.compile(r"!(?=`)")
 def defang(text: str) -> str:
     """The text as it may stand before an agent or in a Markdown file."""
     text = present(_INVISIBLE.sub("", text))
-    text = _TAG.sub(_tag, text)
+    text = _without_tags(text)
     text = _RULER.sub("=====", _HEADER.sub(r"== \1 ==", text))
     text = _TURN_MARK.sub(r"(\1)", _OUR_MARK.sub("(", text))
     text = _WWW.sub(r"\1[.]", _BARE_SCHEME.sub(r"\1[:]", _SCHEME.sub("[:]", text)))
-    text = _DEFINITION.sub("] ", _LINK.sub("] ", text))
+    text = _DEFINITION.sub(r"\1] ", _DEFINED.sub("] ", _LINK.sub("] ", text)))
     text = _ROLE.sub(r"\1\2\3 :", text)
     folded = text.casefold()
     return _ORDER.sub(_order, text) if any(word in folded for word in _TELLING) else text
@@ -105,18 +110,25 @@ def unimported(text: str) -> str:
     return _RUN.sub("! ", _IMPORT.sub("[@]", text))
 
 
-def _tag(match: re.Match[str]) -> str:
-    opened, inner, closed = match.groups()
-    if _is_generic(match):
-        return match[0]
-    return f"{'‹' * len(opened)}{inner}{'›' * len(closed)}"
+def _without_tags(text: str) -> str:
+    """The text with the brackets of markup replaced, and those of type parameters left."""
+    kept: set[int] = set()  # where a type parameter begins
+    parts: list[str] = []
+    end = len(text)
+    for match in reversed(list(_TAG.finditer(text))):  # backwards, because one can stand in another: `Map<K, V<T>>`
+        if _is_generic(match, kept):
+            kept.add(match.start())
+            continue
+        opened, inner, closed = match.groups()
+        parts += [text[match.end() : end], f"{'‹' * len(opened)}{inner}{'›' * len(closed)}"]
+        end = match.start()
+    return "".join([text[:end], *reversed(parts)])
 
 
-def _is_generic(match: re.Match[str]) -> bool:
-    """Whether this is the type parameter of a language rather than markup: `<T>`, `Vec<String>`, `Map<K, V<T>>`."""
+def _is_generic(match: re.Match[str], kept: set[int]) -> bool:
+    """Whether this is the type parameter of a language rather than markup: `<T>`, `Vec<String>`."""
     opened, inner, closed = match.groups()
-    before = match.string[match.start() - 1 : match.start()]
-    ended = closed.startswith(">") or match.string[match.end() : match.end() + 1] == "<"
+    ended = closed.startswith(">") or match.end() in kept
     if opened != "<" or not ended or not _TYPES.fullmatch(inner):
         return False
     names = re.findall(r"\w+", inner)
@@ -124,7 +136,8 @@ def _is_generic(match: re.Match[str]) -> bool:
         return False
     if names and all(map(_ALONE.fullmatch, names)):
         return True
-    attached = before.isalnum() or before in ("_", ":") if before else False
+    before = match.string[max(0, match.start() - 1) : match.start()]
+    attached = before.isalnum() or before in ("_", ":")
     return attached and all(name[:1].isupper() or name in _PLAIN_TYPES for name in names)
 
 

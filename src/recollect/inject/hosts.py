@@ -105,7 +105,8 @@ def compiled(selection: Selection, host: Host, budget: int, told: Callable[..., 
     `told` is how one memory is told, for who tells the same ones often.
     """
     at = selection.at if host.ages else None
-    said = [(one.kind, told(one, at, mixed=selection.mixed)) for one in selection.memories]
+    notes = selection.notes
+    said = [(one.kind, told(one, at, mixed=selection.mixed, notes=notes.get(one.id, ()))) for one in selection.memories]
     text, kept = "", 0
     for number in range(len(said) + 1):
         if inner := content(said[:number], selection.ailment):

@@ -23,6 +23,7 @@ _SPACELESS = re.compile(
 )
 _NEGATED = re.compile(r"n['’]t\b")
 _NEGATIONS = frozenset("not no never nor cannot without avoid stop non 不 没 未 勿 別".split())
+_BETWEEN = re.compile(r"\n{2,}|\n(?=(?:[-*+]|\d{1,3}[.)]) )")
 _MOST_WORDS = 400
 
 
@@ -80,10 +81,10 @@ class Known:
 
 
 def pieces(text: str) -> list[str]:
-    """A document as what can say something: each line, and each run of lines without a blank one between."""
+    """A document as what can say something: each line, and each paragraph or list item of several."""
     lines = [line.strip() for line in text.split("\n")]
-    runs = "\n".join(lines).split("\n\n")
-    return [line for line in lines if line] + [run for run in runs if "\n" in run.strip()]
+    runs = _BETWEEN.split("\n".join(lines))
+    return [line for line in lines if line] + [run for run in runs if "\n" in run]
 
 
 def _in_order(one: tuple[str, ...], other: tuple[str, ...], shared: set[str]) -> int:

@@ -8,8 +8,8 @@ decisions, lessons, facts; then importance, how recent it is, and how often it w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.clock import age_days
@@ -29,13 +29,15 @@ _OFTEN = 32  # reads beyond which more make no difference
 class Selection:
     """Memories to say, the best first, as of a day; `ailment` is what to know about Recollect itself.
 
-    Where those of several projects stand together, each names its own.
+    `notes` are what to know before relying on a memory, by its id. Where those of several projects stand together
+    (`mixed`), each names its own.
     """
 
     memories: tuple[Memory, ...]
     at: datetime
     ailment: str | None = None
     mixed: bool = False
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def ranked(memories: Iterable[Memory], at: datetime) -> list[Memory]:

@@ -35,7 +35,7 @@ from recollect.pipeline import places
 from recollect.pipeline.folder import Folder
 from recollect.pipeline.places import Marked, Places
 from recollect.pipeline.texts import Texts, checked_out, digest
-from recollect.project import top_of
+from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
 from recollect.settings import load as load_settings
 from recollect.store.port import Store
@@ -191,9 +191,13 @@ class _Round:
         called = [(project, project) for project in self._texts.projects]  # many are called as their directory
         for project, path in [*ran, *((project, path) for path, project in named.items()), *called]:
             place = Path(os.path.normpath(path))
-            if len(found) < MOST_DIRECTORIES and place.is_absolute() and _is_directory(place):
-                for each in (place, top_of(place) or place):
-                    found.setdefault(each, project)
+            if len(found) >= MOST_DIRECTORIES or not place.is_absolute():
+                continue
+            if _is_directory(place):
+                found.setdefault(place, project)
+            top = top_of(place)
+            if top is not None and top not in found and resolve(top, self._settings.projects).name == project:
+                found[top] = project
         return found
 
     # -- for hooks ---------------------------------------------------------------------------------------------------

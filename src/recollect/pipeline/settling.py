@@ -40,7 +40,7 @@ __all__ = ["Judge", "Settled", "resettle", "settle", "slot_for"]
 
 Outcome = Literal["added", "known", "merged", "superseding", "disputed", "withheld"]
 TRIES = 3
-_NEIGHBOURS = 24  # memories that share most words with a new one and are held against it
+_NEIGHBOURS = 16  # memories that share most words with a new one and are held against it
 _RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED)
 _SLOTTED = ("fact", "preference", "decision", "reference", "note")
 _T = TypeVar("_T")

@@ -5,13 +5,14 @@ The same question over the same store gives the same hits in the same order. Not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from recollect.clock import age_days, age_label, iso
 from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
 from recollect.recall import diversify, silence
+from recollect.recall.caveats import disputes, grounded
 from recollect.recall.dates import window
 from recollect.recall.fuse import Blend, Scored, beside, dated, normalised, own_scores
 from recollect.recall.names import words_of
@@ -20,9 +21,11 @@ from recollect.store.port import Document, Filter, Store
 from recollect.store.searchtext import query_terms
 
 if TYPE_CHECKING:
+    from recollect.recall.validity import Look
     from recollect.store.port import Matrix
 
 CANDIDATES = 64  # of each leg and tier, at least
+_BEHIND = 0.99  # of the score of what a project says is left to what its user says of the same in general
 POOL = 2  # times the limit: how many of the best variety is chosen from
 
 
@@ -47,18 +50,28 @@ class _Candidate:
     named: bool  # the question says one of its tags
 
 
-def answer(store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None) -> Recall:
-    """The best hits; `vector` is the embedded question, None to search by words alone (`note` says why)."""
+def answer(
+    store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None, look: Look | None = None
+) -> Recall:
+    """The best hits; `vector` is the embedded question, None to search by words alone (`note` says why).
+
+    `look` checks a memory against the repository at hand: what rests on something that is gone falls behind.
+    """
     mode: Literal["hybrid", "lexical"] = "lexical" if vector is None else "hybrid"
     terms = query_terms(question.text)
     ranked: list[_Candidate] = []
     for tier in question.tiers:
         scored = _search(store, scope, tier, terms, question, vector)
         ranked += _rank(store, scope, tier, scored, question)
+    ranked = _project_first(ranked)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
+    good = _from_many(good, question)
     chosen = _vary(store, scope, good[: question.limit * POOL], question, by_meaning=vector is not None)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
+    if look is not None and question.where.as_of is None:
+        memories = {one.document.id: one.document.memory for one in chosen}
+        hits = grounded(hits, memories, look)
     abstained = bool(question.abstain and not hits)
     said = [silence.NOTE] if abstained else []
     return Recall(question.text, hits, abstained, mode, "; ".join([*said, *([note] if note else [])]) or None)
@@ -118,6 +131,26 @@ def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question
     return found
 
 
+def _project_first(ranked: list[_Candidate]) -> list[_Candidate]:
+    """Where a project and its user tell the value of one slot, what the project says comes before the personal one.
+
+    What is only quoted of a project comes before nothing.
+    """
+    told: dict[str, float] = {}
+    for one in ranked:
+        memory = one.document.memory
+        if memory is not None and memory.slot and memory.project is not None and memory.trust != "quoted":
+            told[memory.slot] = max(told.get(memory.slot, 0.0), one.parts.final)
+    return [_behind(one, told) for one in ranked] if told else ranked
+
+
+def _behind(one: _Candidate, told: Mapping[str, float]) -> _Candidate:
+    memory = one.document.memory
+    if memory is None or memory.project is not None or memory.slot not in told:
+        return one
+    return replace(one, parts=replace(one.parts, final=min(one.parts.final, told[memory.slot] * _BEHIND)))
+
+
 def _close_enough(store: Store, scope: Scope, ranked: list[_Candidate], *, hybrid: bool) -> list[_Candidate]:
     """Those likely enough to be said; what the question names is always let in."""
     floors = {}
@@ -126,6 +159,15 @@ def _close_enough(store: Store, scope: Scope, ranked: list[_Candidate], *, hybri
         near = silence.near_best(named=any(one.named for one in same)) * max(one.scored.own for one in same)
         floors[tier] = max(near, silence.floor(store.search.population(scope, tier) if hybrid else None))
     return [one for one in ranked if one.named or one.scored.own >= floors[one.document.tier]]
+
+
+def _from_many(ranked: list[_Candidate], question: Question) -> list[_Candidate]:
+    """Without the rest of what one session has that nobody vouches for: who plants ten texts is heard twice."""
+    if question.where.session is not None:
+        return ranked
+    memories = [one.document.memory for one in ranked]
+    sources = [memory.session if memory is not None and memory.trust == "quoted" else None for memory in memories]
+    return [ranked[place] for place in diversify.no_flood(sources, question.limit)]
 
 
 def _vary(
@@ -168,6 +210,7 @@ def _hit(store: Store, scope: Scope, one: _Candidate, question: Question) -> Hit
         evidence=evidence,
         superseded_by=memory.superseded_by if memory else None,
         trust=memory.trust if memory else "quoted",
+        notes=disputes(store, scope, memory) if memory else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""Variety: of several hits that say the same, one is enough (maximal marginal relevance).
+"""Variety: of several hits that say the same, one is enough (maximal marginal relevance); no source fills an answer.
 
 Likeness is the cosine of the vectors where both have one, else the share of words in common.
 """
@@ -6,6 +6,7 @@ Likeness is the cosine of the vectors where both have one, else the share of wor
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,21 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(r"\w+")
 _READ_CHARS = 1_000
+_OF_ONE_SOURCE = 2  # hits in ten
+
+
+def no_flood(sources: Sequence[str | None], limit: int) -> list[int]:
+    """Indexes of what stays when of one source at most two in ten do; what has no source always stays."""
+    most = max(_OF_ONE_SOURCE, limit * _OF_ONE_SOURCE // 10)
+    seen: Counter[str] = Counter()
+    kept = []
+    for place, source in enumerate(sources):
+        if source is not None:
+            seen[source] += 1
+            if seen[source] > most:
+                continue
+        kept.append(place)
+    return kept
 
 
 def pick(

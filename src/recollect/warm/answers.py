@@ -1,8 +1,8 @@
 """What the warm process answers: the few memories that fit a prompt, found by words and meaning, as a block to show.
 
-In: agent, session, working directory, prompt, and what the session was told before. Out: a framed block of about 400
-tokens; or that nothing fits; or that the hook should look into its prepared index, which is so until the memory and
-its model are loaded (done after the first answer, so that no hook waits for it) and where there is no model at all.
+In: working directory, prompt, and what the session was told before. Out: a framed block of about 400 tokens; or that
+nothing fits; or that the hook should take what its prepared index has, which is so until the memory and its model are
+loaded (done after the first answer, so that no hook waits for it) and where there is no model at all.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from recollect.model import Hit
     from recollect.pipeline.reads import Reads
     from recollect.recall.meaning import Meaning
+    from recollect.recall.validity import Grounds
 
-TRUSTED = ("user", "checked")  # what is never more than quoted data is shown only to those who ask for it
+NO_PROJECT = "(none)"  # a scope without a project sees those of all; one of a project that is none, what has none
 IDLE_SECONDS = 900.0
 _SCOPES = 16  # projects whose counters are kept open
 _POOL = 12  # hits that are looked at more closely
-_ASKED_CHARS = 2_000  # of a long prompt, half from its beginning and half from its end
+_ASKED_CHARS = 500  # of a long prompt, half from each end: to embed more takes longer than a hook waits
 # A meaning this close is enough; with words in common that tell enough, this is. Measured on 300 real prompts that no
 # memory was about (98 in 100 stay below the first) and 39 that one was about (90 in 100 reach it).
 _CLOSE, _AGREES = 0.5, 0.35
@@ -43,7 +44,8 @@ class Answers:
         self._open, self._clock, self._idle = open_memory, clock, idle
         self._memory: Recollect | None = None
         self._meaning: Meaning | None = None
-        self._reads: dict[str | None, Reads] = {}
+        self._grounds: Grounds | None = None
+        self._reads: dict[str, Reads] = {}
         self._asked_at = time.monotonic()
 
     def answer(self, request: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -56,8 +58,9 @@ class Answers:
             return {"state": warmwire.NOTHING}
         from recollect.inject.quote import entry
 
-        project = self._project(os.fsdecode(request.get("cwd", b"")))
-        hits = self._hits(prompt, project)
+        directory = os.fsdecode(request.get("cwd", b""))
+        project = self._project(directory)
+        hits = self._hits(prompt, project, directory)
         if hits is None:
             return {"state": warmwire.PASS}
         told = frozenset(warmwire.names(request.get("said", b"")))
@@ -69,8 +72,9 @@ class Answers:
         """Open what was missing; write down what was shown, so that capture knows it again."""
         if self._memory is None:
             from recollect.recall.meaning import Meaning
+            from recollect.recall.validity import Grounds
 
-            self._memory = self._open()
+            self._memory, self._grounds = self._open(), Grounds()
             self._meaning = Meaning(self._memory.store, self._memory.settings, self._memory.embedder())
             self._meaning.vector("warm up", "auto")
         for reads in self._reads.values():
@@ -88,7 +92,7 @@ class Answers:
         if memory is not None:
             memory.close()
 
-    def _project(self, directory: str) -> str | None:
+    def _project(self, directory: str) -> str:
         """The project of a directory, unless the settings fix one."""
         from recollect.project import resolve
 
@@ -96,26 +100,30 @@ class Answers:
         settings = self._memory.settings
         if settings.project:
             return settings.project
-        return resolve(Path(directory), settings.projects).name if directory.startswith("/") else None
+        found = resolve(Path(directory), settings.projects).name if directory.startswith("/") else None
+        return found if found and found.isprintable() else NO_PROJECT
 
-    def _hits(self, prompt: str, project: str | None) -> list[Hit] | None:
+    def _hits(self, prompt: str, project: str, directory: str) -> list[Hit] | None:
         """The memories that fit, best first; None when there is nothing to tell their meaning by."""
+        from recollect.inject.selection import INJECTABLE, STANDING
         from recollect.recall.answer import answer
         from recollect.recall.asking import filter_of, question_of
 
         assert self._memory is not None
         assert self._meaning is not None
+        assert self._grounds is not None
         memory, half = self._memory, _ASKED_CHARS // 2
         asked = prompt if len(prompt) <= _ASKED_CHARS else f"{prompt[:half]}\n{prompt[-half:]}"
         vector, note = self._meaning.vector(asked, "auto")
         if vector is None:
             return None
-        where = filter_of(self._clock(), {"trusts": TRUSTED})
+        where = filter_of(self._clock(), {"trusts": INJECTABLE, "kinds": STANDING})
         question = question_of(asked, where, ("memory",), _POOL, memory.settings, abstain=True)
-        found = answer(memory.store, memory.scope.within(project), question, vector, note)
+        look = self._grounds.look(Path(directory), memory.settings.projects, self._clock())
+        found = answer(memory.store, memory.scope.within(project), question, vector, note, look)
         return fitting(list(found.hits), prompt)
 
-    def _shown(self, entries: list[tuple[Hit, str]], project: str | None) -> Mapping[str, bytes]:
+    def _shown(self, entries: list[tuple[Hit, str]], project: str) -> Mapping[str, bytes]:
         from recollect.frame import framed
 
         room = promptindex.SHOWN_BYTES - len(framed("", promptindex.NOTICE).encode())
@@ -134,7 +142,7 @@ class Answers:
         told = warmwire.packed_names([promptindex.name_of(hit.id) for hit in kept])
         return {"state": warmwire.SHOW, "text": block.encode(), "told": told}
 
-    def _reads_of(self, project: str | None) -> Reads:
+    def _reads_of(self, project: str) -> Reads:
         from recollect.pipeline.reads import Reads
 
         assert self._memory is not None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.cli.installing import add_arguments, show_choice, show_done, this_machine
+from recollect.cli.opening import find_place, open_place
+from recollect.errors import RecollectError
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -25,4 +27,20 @@ def run(args: Namespace, console: Output) -> int:
         return 0
     plans = install(on, args.agent, dry_run=args.dry_run)
     show_done(plans, on, console, dry_run=args.dry_run, then=True)
+    if not args.dry_run:
+        _lay_ready(args, console)
     return 0
+
+
+def _lay_ready(args: Namespace, console: Output) -> None:
+    """What is known already, for the first session to begin with."""
+    place = find_place(args, everywhere=True)
+    if not place.database.exists():
+        return
+    try:
+        with open_place(place) as memory:
+            memory.prepare()
+    except RecollectError as error:
+        console.note(f"The hooks are installed, but what is remembered cannot be laid ready for them: {error}")
+        if error.hint:
+            console.note(error.hint)
