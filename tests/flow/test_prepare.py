@@ -252,8 +252,17 @@ def test_what_rests_on_a_file_that_is_gone_falls_behind_and_says_so(app: Recolle
 def test_directories_that_are_gone_and_foreign_ones_leave_no_file(app: Recollect, repo: Path, clock: HandClock) -> None:
     fill(app)
     ran_in(app, repo / "src", clock, "claude:2")
-    for number, cwd in enumerate((Path("C:\\work"), Path("relative"), Path("/nowhere/at/all"))):
-        ran_in(app, cwd, clock, f"claude:x{number}")
+    foreign = (
+        "C:\\work",
+        "relative",
+        "/nowhere/at/all",
+        "/" + "x" * 5_000,
+        "/a" * 3_000,
+        "/proc/self/environ",
+        "/é\ufffd",
+    )
+    for number, cwd in enumerate(foreign):
+        ran_in(app, Path(cwd), clock, f"claude:x{number}")
     app.prepare()
     folder = data_of(app) / "prepared" / "start"
     assert len(list(folder.iterdir())) == 3 * len(HOOKED) + 1  # src, its repository, the user; and the keys

@@ -16,7 +16,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -190,15 +190,17 @@ class _Round:
         ran = self._store.sessions.directories(self._scope.within(None))
         called = [(project, project) for project in self._texts.projects]  # many are called as their directory
         for project, path in [*ran, *((project, path) for path, project in named.items()), *called]:
-            place = Path(os.path.normpath(path))
-            if len(found) >= MOST_DIRECTORIES or not place.is_absolute():
-                continue
-            if _is_directory(place):
-                found.setdefault(place, project)
-            top = top_of(place)
-            if top is not None and top not in found and resolve(top, self._settings.projects).name == project:
-                found[top] = project
+            if len(found) < MOST_DIRECTORIES and Path(path).is_absolute():
+                with suppress(OSError, ValueError):  # an agent wrote it down: it need not be a path here
+                    self._add_directory(Path(os.path.normpath(path)), project, found)
         return found
+
+    def _add_directory(self, place: Path, project: str | None, found: dict[Path, str | None]) -> None:
+        if place.is_dir():
+            found.setdefault(place, project)
+        top = top_of(place)
+        if top is not None and top not in found and resolve(top, self._settings.projects).name == project:
+            found[top] = project
 
     # -- for hooks ---------------------------------------------------------------------------------------------------
 

@@ -120,6 +120,6 @@ def _report(console: Output, receipt: Receipt, what: str, *, soft: bool, back: s
     elif receipt.complete:
         console.line("No byte of it is left in the store. Backups and exports you made are not touched.")
     else:
-        console.line("Something of it may be left: a reader holds the write-ahead log, or a file that tells of it cannot")
-        console.line("be written. Run `recollect maintain` when that is over.")
+        console.line("Something of it may be left: a reader holds the write-ahead log, or a file that tells of it")
+        console.line("cannot be written. Run `recollect maintain` when that is over.")
     return 0
