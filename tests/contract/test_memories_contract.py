@@ -284,3 +284,37 @@ def test_what_update_returns_is_what_is_kept(store: Store) -> None:
         assert current is not None
         returned = store.memories.update(ANN, changes_of(current)[number], at=minute(number), note="edit")
         assert store.memories.get(ANN, first.id) == returned
+
+
+def test_marks_change_with_every_change_and_only_then(store: Store) -> None:
+    """Who keeps something made of memories sees by them, without reading any, what is to be made anew."""
+    seen: list[str | None] = []
+
+    def mark(at: int = 0) -> str | None:
+        return store.memories.marks(ANN, now=minute(at)).get("apollo")
+
+    one = memory("a", project="apollo", expires_at=minute(50))
+    steps = [
+        lambda: store.memories.add(ANN, one),
+        lambda: store.memories.add(ANN, memory("b", project="apollo")),
+        lambda: store.memories.update(ANN, replace(one, content="c"), at=minute(1), note="edit"),
+        lambda: store.memories.update(
+            ANN, replace(one, version=2, archived_at=minute(2)), at=minute(2), note="archive"
+        ),
+        lambda: store.keeping.forget_memory(ANN, one.id, at=minute(3)),
+    ]
+    for step in steps:
+        seen.append(mark())
+        step()
+        assert mark() == mark()
+        assert mark() not in seen
+    store.memories.add(ANN, memory("d", project="apollo", expires_at=minute(60)))
+    before = mark(59)
+    assert mark(60) != before
+    store.memories.touch(ANN, {one.id: 3}, at=minute(4))
+    store.memories.add(ANN, memory("of none"))
+    store.memories.add(ANN, memory("of zeus", project="zeus"))
+    assert mark(59) == before
+    assert store.memories.marks(ANN, now=T0).keys() == {None, "apollo", "zeus"}
+    assert store.memories.marks(ANN.within("zeus"), now=T0).keys() == {None, "zeus"}
+    assert store.memories.marks(BOB, now=T0) == {}

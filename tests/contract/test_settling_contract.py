@@ -88,9 +88,11 @@ def test_deleting_many_takes_them_out_of_search_and_back(store: Store) -> None:
     gone = [replace(one, deleted_at=minute(1)) for one in many]
     assert store.memories.change(ANN, gone, at=minute(1), note="revoke", subject="web")
     assert by_words(store, ANN, "memory", "walrus") == []
+    assert store.vectors.pending() == 0
     back = [replace(one, version=2) for one in many]
     assert store.memories.change(ANN, back, at=minute(2), note="reinstate", subject="web")
     assert len(by_words(store, ANN, "memory", "walrus")) == 5
+    assert store.vectors.pending() == 5
 
 
 def test_what_is_searched_stays_searchable_when_only_its_standing_changes(store: Store) -> None:

@@ -228,7 +228,9 @@ def test_of_a_makefile_that_cannot_be_read_whole_nothing_is_told(root: Path, lin
 def test_nothing_outside_the_repository_is_looked_at_or_told_of(root: Path, tmp_path: Path, anchor: str) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
-    (tmp_path / "secret.txt").write_text("load_config")
+    for place in (tmp_path, outside):  # newer than what was said: a look at them would tell
+        (place / "secret.txt").write_text("load_config")
+        os.utime(place / "secret.txt", (SAID.timestamp() + 99, SAID.timestamp() + 99))
     (root / "link").symlink_to(outside)
     (root / "file-link").symlink_to(tmp_path / "secret.txt")
     assert notes(root, anchor, "symbol:load_config") == []

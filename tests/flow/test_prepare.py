@@ -155,6 +155,31 @@ def test_projects_are_told_nothing_of_each_other(
     assert "uv" not in told(app, other_place)
 
 
+def test_a_session_of_another_project_inside_does_not_take_the_repository_over(
+    app: Recollect, opened: OpenMemory, repo: Path, clock: HandClock
+) -> None:
+    (repo / "vendor").mkdir()
+    other = opened(Scope(project="vendored"))
+    clock.move(hours=1)
+    ran_in(other, repo / "vendor", clock, "claude:2")
+    ran_in(other, repo / "gone", clock, "claude:3")
+    fill(app)
+    other.remember("Vendored walrus code is left alone", kind="preference")
+    app.prepare()
+    assert "walrus" in told(app, repo / "vendor")
+    assert "walrus" not in told(app, repo)
+    assert "uv" in told(app, repo)
+
+
+def test_what_belongs_to_no_project_reaches_every_one(app: Recollect, opened: OpenMemory, repo: Path) -> None:
+    fill(app)
+    app.prepare()
+    opened().remember("Answer in English", kind="preference")
+    app.prepare()
+    assert "> Answer in English" in told(app, repo)
+    assert "> Answer in English" in (data_of(app) / "memory" / file_of(APP)).read_text()
+
+
 @pytest.mark.parametrize("origin", ["assistant", "tool", "web", "import"])
 def test_what_is_only_quoted_is_in_no_prepared_file(app: Recollect, origin: str) -> None:
     """T01: not at a start, not in an index, not in a memory file; recalled when asked for, as quoted data."""

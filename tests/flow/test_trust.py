@@ -170,6 +170,16 @@ def test_what_others_said_too_stays_and_is_trusted_as_they_are(memory: Recollect
     assert (memory.get(quoted.id).trust, memory.get(quoted.id).evidence) == ("user", evidence["s2"])
 
 
+def test_what_the_user_confirmed_stays_when_who_said_it_is_revoked(memory: Recollect, clock: HandClock) -> None:
+    kept = memory.remember("Answers should be short", origin="assistant")
+    clock.move(days=1)
+    memory.confirm(kept.id)
+    assert dict(memory.revoke("assistant").counts) == {"memories": 0, "lowered": 1}
+    left = memory.get(kept.id)
+    assert (left.trust, left.occurred_at, left.confirmed_at) == ("user", clock(), clock())
+    assert [one.confirmed for one in memory.belief(kept.id).said][-1]
+
+
 def test_what_a_revoked_source_had_superseded_holds_again(memory: Recollect) -> None:
     memory.remember("postgres runs on port 5433", session="good", occurred_at="2026-01-01")
     memory.remember("the port of postgres is 6666", session="bad", occurred_at="2026-02-01")

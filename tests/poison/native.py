@@ -109,13 +109,13 @@ def dialogues() -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     return [(one["name"], one["word"], one["rule"], [(who, text) for who, text in one["turns"]]) for one in found]
 
 
-def write_dialogue(name: str, turns: list[tuple[str, str]], home: Path, cwd: Path) -> str:
-    """A dialogue as Claude Code writes it; returns its session."""
+def write_dialogue(name: str, turns: list[tuple[str, str]], home: Path, cwd: Path, minute: int = 0) -> str:
+    """A dialogue as Claude Code writes it, from a minute on; returns its session."""
     session = uid("dialogue", name)
     prompt, call, result, answer = claude_turn(session, 0)
     lines: list[Json] = []
     for place, (who, text) in enumerate(turns):
-        about = {"uuid": uid(session, place), "timestamp": stamp(place), "cwd": str(cwd)}
+        about = {"uuid": uid(session, place), "timestamp": stamp(minute + place), "cwd": str(cwd)}
         if who == "tool":
             tool = f"toolu_{uid(session, place, 'call').replace('-', '')}"
             asked = [{**call["message"]["content"][0], "id": tool, "input": {"command": "cat README.md"}}]

@@ -89,6 +89,11 @@ def rows(memory: Recollect) -> list[tuple[str, str, float, float, tuple[Evidence
     return [(one.id, one.content, one.confidence, one.importance, one.evidence) for one in kept]
 
 
+def echoed(found: Swept, session: str) -> str:
+    """What is kept of a session but for what its agent said of itself."""
+    return "\n".join(event.text for event in found.memory.history(session) if event.kind != "assistant_text")
+
+
 @pytest.mark.parametrize("ways", [attached, reminded, cut, printed], ids=lambda ways: str(ways.__name__))
 def test_ten_rounds_of_recall_and_sweep_change_nothing(
     found: Swept, ways: Callable[[str, str], list[dict[str, object]]]
@@ -97,10 +102,11 @@ def test_ten_rounds_of_recall_and_sweep_change_nothing(
     assert [row[1] for row in before] == [RULE]
     for number in range(ROUNDS):
         found.prepared()
-        shown_to_claude(found, number, ways)
+        session = shown_to_claude(found, number, ways)
         found.memory._reads.write()
         found.memory.sweep()
         assert rows(found.memory) == before
+        assert "good-heron" not in echoed(found, session)
 
 
 def test_a_model_that_learns_its_own_echo_learns_nothing(found: Swept) -> None:

@@ -133,6 +133,13 @@ def test_what_cites_nothing_that_is_there_is_refused(evidence: Any) -> None:
     assert vetted.refused.total() == 1
 
 
+@pytest.mark.parametrize("key", ["e1", "e2", "e3"])
+def test_a_draft_is_about_what_it_cites(key: str) -> None:
+    """Plain words can be made up as well as names."""
+    draft = replace(GOOD, kind="fact", content="The user wants backups mirrored abroad nightly.")
+    assert judged(replace(draft, evidence=(Evidence(SESSION, key),))).refused == {"says what its evidence does not": 1}
+
+
 @pytest.mark.parametrize("field", ["kind", "content", "evidence", "occurred_at", "why", "tags", "importance"])
 @pytest.mark.parametrize("value", ODDER, ids=lambda value: repr(value)[:20])
 def test_no_value_of_any_field_does_harm(field: str, value: Any) -> None:

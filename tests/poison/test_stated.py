@@ -27,6 +27,7 @@ NOT_STATED = {
     "swapped denial": ("Use tabs, not spaces.", "Use spaces, not tabs."),
     "another word": ("Always use uv for installs.", "Always use uv for uploads."),
     "a short word": ("Always use it for tests.", "Always use rm for tests."),
+    "a short name": ("Always use it for tests.", "Always use ts for tests."),
     "another name": ("Always use uv-1 for installs.", "Always use uv-2 for installs."),
     "a longer name": ("Always use uv for installs.", "Always use uv-evil for installs."),
     "another number": ("The port is 5432.", "The port is 543."),

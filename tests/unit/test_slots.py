@@ -51,6 +51,8 @@ TOLD: dict[str, dict[str, str]] = {
         "pnpm is our package manager": "pnpm",
         "use pnpm as the package manager": "pnpm",
         "switch to yarn": "yarn",
+        "We are using pnpm": "pnpm",
+        "Use yarn instead.": "yarn",
         "stick with npm": "npm",
     },
     "|indentation": {
@@ -261,7 +263,7 @@ def test_statements_of_different_things_never_share_a_slot() -> None:
         *("the timeout is too short", "the default branch is protected", "the config is broken", "the editor is slow"),
         # who is meant is not said
         *("Port is 5433", "the host is a.example.com", "it runs on port 5433", "the path is src/a.py"),
-        "it is at src/a.py",
+        *("it is at src/a.py", "Endpoint path: /api/login", "the file path is src/a.py"),
         *("the other API runs on port 8001", "the old port of postgres is 5433", "the file is config.toml"),
         # where a fault is
         *("the bug is in src/a.py", "the error is in config/app.toml", "the fix is in src/b.py"),
@@ -283,6 +285,10 @@ def test_statements_of_different_things_never_share_a_slot() -> None:
         *("postgres does not run on port 5433", "the default branch is not main", "tests never run with `make test`"),
         *("use pytest with xdist", "prefer small functions", "use the right tool for it", "use step 3"),
         "we use option 2",
+        # for what sake something is used
+        *("use type hints for clarity", "use short names for clarity", "Use fresh yeast for best results"),
+        *("using pnpm", "Use them sparingly", "our business model is simple", "Set up the tag to fire on load"),
+        *("Use a sauce that's not too thin", "use 3", "The themes are themes of the book"),
         "postgres runs on port 5433 " + "x" * MAX_CHARS,
     ],
 )  # fmt: skip

@@ -77,6 +77,14 @@ def test_a_file_tells_dates_and_no_ages_so_that_it_changes_only_with_the_memorie
     assert "ago" not in made
 
 
+def test_in_a_file_no_memory_imports_another_or_runs_a_command() -> None:
+    told = Selection((memory("See @~/.ssh/id_rsa, @docs/x.md and !`make`", why="@y.md"),), AT)
+    for host in ("file", "grok"):
+        made = compiled(told, HOSTS[host], 1_500).text
+        assert "> See [@]~/.ssh/id_rsa, [@]docs/x.md and ! `make`\n> why: [@]y.md\n" in made
+    assert "> See @~/.ssh/id_rsa, @docs/x.md and !`make`" in compiled(told, HOSTS["claude"], 1_500).text
+
+
 def test_a_prompt_has_the_frame_of_prompts() -> None:
     lines = compiled(SELECTION, HOSTS["prompt"], 1_500).text.splitlines()
     assert (lines[0], lines[-1]) == (HEADER, FOOTER)

@@ -38,7 +38,8 @@ _OWN_HEADS = frozenset(
     requirement requirements constraint constraints preference preferences first second third finally question idea bug
     edit update general please ok okay yes no sorry well so now today next and but or wichtig hinweis regel nota regla
     règle importante remarque problem expected actual example background summary caution attention always never one two
-    three another decision decided convention conventions style""".split()
+    three another decision decided convention conventions style new lesson lessons gotcha careful caution settled agreed
+    policy tip heads takeaway conclusion achtung vorsicht merk merke retiens recuerda ojo nb info""".split()
 )
 _QUOTED = re.compile(
     r"(?<!\w)\"(?=\S)[^\"]{1,2000}?\"(?!\w)|[“”„«»‹›「『]\s?[^“”„«»‹›「」『』]{1,2000}?[“”«»‹›」』]"
@@ -148,8 +149,8 @@ def _tagged(text: str) -> Iterator[tuple[int, int]]:
         if closed >= 0:
             at = text.find(">", closed) + 1 or len(text)
             yield opened.start(), at
-        elif opened.start() and (text[opened.start() - 1].isalnum() or text[opened.start() - 1] == "_"):
-            at = opened.end()  # a type such as List<int>
+        elif opened.start() and (text[opened.start() - 1].isalnum() or text[opened.start() - 1] in "_/-"):
+            at = opened.end()  # a type such as List<int>, a place to fill in such as feature/<name>
         else:
             yield opened.start(), len(text)
             return

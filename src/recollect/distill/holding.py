@@ -17,12 +17,13 @@ from typing import Any
 
 from recollect.distill.sayings import Saying, rank_of, sayings_of, with_sayings
 from recollect.ids import uuid7
-from recollect.model import Evidence, Memory
+from recollect.model import SAID, Evidence, Memory
 from recollect.text import dedup_key
 
 # What `meta` says of how a memory stands: with which others it is in dispute; into what it was merged; that it was
 # ended by these rules; what a judge said of it and others; that it is to be left alone; that its source was revoked.
 DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED = "disputes", "merged", "by_rule", "judged", "apart", "revoked"
+RETIRED = "retired"  # made by rules from a session, and not any more when the session had gone on
 _DECIDED = (DISPUTES, MERGED, BY_RULE)
 MAX_EVIDENCE = 32
 _WEIGHT = {"preference": 3, "decision": 2, "fact": 1, "lesson": 1, "reference": 1}
@@ -76,6 +77,7 @@ class _Standing:
     said: list[Saying] = field(default_factory=list)
     ender: _Standing | None = None
     ended_at: datetime | None = None
+    until: datetime | None = None  # when somebody ended it
     merged: bool = False
     judged: dict[str, str] = field(default_factory=dict)
     rivals: list[_Standing] = field(default_factory=list)
@@ -87,8 +89,17 @@ class _Standing:
         return max(saying.rank for saying in self.said)
 
     def holds(self, at: datetime) -> bool:
-        expires = self.memory.expires_at
-        return self.ended_at is None and (expires is None or expires > at)
+        ends = [end for end in (self.until, self.memory.expires_at) if end is not None]
+        return self.ended_at is None and all(end > at for end in ends)
+
+    def heard(self, saying: Saying) -> bool:
+        """Whether this very saying is known.
+
+        What somebody ended, people may say again; rules only what they themselves took back.
+        """
+        if self.until is not None and (saying.maker == SAID or self.memory.meta.get(RETIRED)):
+            return False
+        return saying in self.said
 
     def end(self, by: _Standing, at: datetime, *, merged: bool = False) -> None:
         self.ender, self.ended_at, self.merged = by, at, merged
@@ -97,13 +108,14 @@ class _Standing:
 class _Holding:
     def __init__(self, rows: Sequence[Memory], relating: Relating, new: Memory | None, judge: Judge | None) -> None:
         ids = {row.id for row in rows}
-        self._settled = [row for row in rows if is_settled(row, ids)]
-        self._rows = [row for row in rows if not is_settled(row, ids)]
+        self._settled = {row.id: row for row in rows if is_settled(row, ids)}
+        self._rows = rows
         self._new = new
         self._relating = relating
         self._judge = judge
         self._standings: list[_Standing] = []
-        self._free = {row.id: row for row in sorted(self._rows, key=lambda one: (one.occurred_at, one.id))}
+        open_ = [row for row in rows if row.id not in self._settled]
+        self._free = {row.id: row for row in sorted(open_, key=lambda one: (one.occurred_at, one.id))}
         self._took_new: _Standing | None = None
 
     def run(self) -> Held:
@@ -113,22 +125,29 @@ class _Holding:
         left = [self._doubled(row) for row in self._free.values()]
         made = {id(one): self._made(one) for one in self._standings}
         new = made.get(id(self._took_new)) if self._took_new is not None else None
-        return Held([*made.values(), *left, *self._settled], new)
+        return Held([*made.values(), *left], new)
 
     def _statements(self) -> list[tuple[Saying, Memory]]:
         """Everything that was said, in time; of what was said at once, the least trusted first."""
         told = [(saying, row) for row in self._rows for saying in sayings_of(row)]
         if self._new is not None:
             told += [(saying, self._new) for saying in sayings_of(self._new)]
-        return sorted(told, key=lambda one: (one[0].at, one[0].rank, dedup_key(one[1].content)))
+        return sorted(told, key=lambda one: (one[0].at, one[0].rank, dedup_key(one[1].content), self._turn(one[1])))
+
+    def _turn(self, memory: Memory) -> int:
+        """Of what was said at once in the same words: what holds comes first, what is new last."""
+        return 2 if memory is self._new else int(memory.id in self._settled)
 
     def _say(self, saying: Saying, memory: Memory) -> None:
         key = dedup_key(memory.content)
-        same = [one for one in self._standings if one.key == key]
-        heard = next((one for one in same if saying in one.said), None)
+        heard = next((one for one in self._standings if one.key == key and one.heard(saying)), None)
         if heard is not None:  # the very same was read twice
             self._take_over(heard, memory)
             return
+        if memory.id in self._settled:
+            self._say_settled(saying, memory, key)
+            return
+        same = [one for one in self._standings if one.key == key and one.until is None]
         standing = next((one for one in same if one.ended_at is None), None)
         into = _survivor(same[-1]) if same and same[-1].merged else None
         if standing is None and into is not None and into.holds(saying.at) and saying.rank <= into.rank:
@@ -139,6 +158,16 @@ class _Holding:
         standing.said.append(saying)
         self._take_over(standing, memory)
         self._meet(into if into is not None and standing.merged else standing, saying, opened=opened)
+
+    def _say_settled(self, saying: Saying, memory: Memory, key: str) -> None:
+        """What was ended by somebody held until then, and so ended what it contradicts; it is not changed itself."""
+        standing = next((one for one in self._standings if one.memory is memory), None)
+        if standing is None:
+            standing = _Standing(memory, key, evidence=list(memory.evidence), until=memory.superseded_at)
+            self._standings.append(standing)
+        standing.said.append(saying)
+        if standing.holds(saying.at):
+            self._meet(standing, saying, opened=True)
 
     def _open(self, memory: Memory, key: str) -> _Standing:
         """The memory for a text that begins to hold: one that is there, the new one, or another like it."""
@@ -238,7 +267,7 @@ class _Holding:
 
     def _lend(self) -> None:
         """What was merged gives its evidence to what it was merged into, unless that is trusted more."""
-        for one in sorted((one for one in self._standings if one.merged), key=_ended):
+        for one in sorted((one for one in self._standings if one.merged and one.until is None), key=_ended):
             into = one.ender
             assert into is not None
             if one.rank >= into.rank:
@@ -246,10 +275,12 @@ class _Holding:
             into.evidence += one.lent[: max(0, MAX_EVIDENCE - len(into.evidence))]
 
     def _made(self, one: _Standing) -> Memory:
+        if one.until is not None:
+            return one.memory
         made = with_sayings(one.memory, one.said)
         marks: dict[str, Any] = {}
         if one.ended_at is None:
-            rivals = sorted({rival.memory.id for rival in one.rivals if rival.ended_at is None})
+            rivals = sorted({rival.memory.id for rival in one.rivals if rival.ended_at is None and rival.until is None})
             if rivals:
                 marks[DISPUTES] = rivals
         elif one.ender is not None and one.merged:

@@ -7,25 +7,12 @@ Patterns without behaviour, which `rulewishes` reads: in English, and for plain 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+
+from recollect.distill.rulestanding import SO as _SO
+from recollect.distill.rulestanding import Cue
+from recollect.distill.rulestanding import any_of as _any
 
 
-class Cue(NamedTuple):
-    """How a sentence of some kind is put, and how much it matters."""
-
-    kind: str
-    importance: float
-    pattern: re.Pattern[str]
-
-
-def _any(*patterns: str) -> re.Pattern[str]:
-    return re.compile("|".join(patterns), re.IGNORECASE)
-
-
-_SO = (
-    r"^(?:(?:and|but|so|also|please|ok(?:ay)?|yes|yeah|no|nope|well|oh|hm+|just|again|btw"
-    r"|then|though|i think|i guess|maybe)\b[\s,.:!]*){0,4}"
-)
 _REASON = (
     r"\b(?:because|so (?:that|we|it|people|i)\b|since|as it|otherwise|for (?:clarity|consistency"
     r"|safety|readability|simplicity|now)|to (?:avoid|keep|save|make)|that way|easier|simpler"
@@ -33,58 +20,6 @@ _REASON = (
 )
 
 CUES = (
-    # Standing rules.
-    Cue(
-        "preference",
-        0.9,
-        _any(
-            _SO
-            + r"(?:from now on|going forward|in (?:the )?future|as a rule|by default|at all times|no matter what)\b",
-            _SO + r"(?:always|never)\b (?!mind\b)",
-            r"\b(?:we|you|agents?|tests?|commits?|everyone|code|it|they) (?:should|must|shall|can|do|need to|have to)"
-            r"(?: only|) (?:always|never)\b",
-            r"\b(?:make|be) sure (?:to |that |you |we )*(?:always|never)\b",
-            r"\b(?:every time|each time|whenever|when(?:ever)? you|before (?:you|each|every|any)"
-            r"|after (?:each|every|any)) .{3,120}"
-            r"\b(?:always|never|run|use|check|make sure|ask|don'?t|do not|must|should|please)\b",
-            r"\bkeep (?:each|every|all)\b",
-            r"\bunder no circumstances\b|\bi (?:always|never) want\b|\byou (?:always|never) (?:have to"
-            r"|need to|should)\b",
-            # German, French, Spanish
-            _SO + r"(?:bitte )?(?:ab (?:jetzt|sofort)|künftig|in zukunft|grundsätzlich|niemals|immer)\b",
-            r"\b(?:benutze?|verwende|nutze?|nimm|mach|schreib\w*|committe?|lass|führe?)\b.{0,60}\b(?:immer"
-            r"|nie(?:mals)?|keine?n?)\b",
-            r"\b(?:wir|du|man|tests|commits) (?:soll(?:en|st|te\w*)?|muss|müssen|darf\w*|dürfen)\b.{0,80}\b(?:immer"
-            r"|nie(?:mals)?|keine?n?|nicht)\b",
-            _SO + r"(?:désormais|dorénavant|à l'avenir|toujours|ne \w+ jamais|n'\w+ jamais)\b",
-            r"\b(?:utilise|fais|écris|mets|lance|ajoute|commit)\w*\b.{0,60}\b(?:toujours|jamais)\b",
-            r"\bil (?:faut|ne faut) (?:toujours|jamais|pas)\b|\b(?:on|nous|tu) (?:doit|devons|dois) (?:toujours"
-            r"|jamais)\b",
-            _SO + r"(?:siempre|nunca|jamás|a partir de ahora|de ahora en adelante)\b",
-            r"\b(?:usa|haz|escribe|pon|ejecuta|añade)\w*\b.{0,60}\b(?:siempre|nunca)\b",
-            r"\b(?:hay que|debemos|debes|tienes que) (?:siempre|nunca)\b|\bnunca (?:uses|hagas|toques|borres|pongas)\b",
-        ),
-    ),
-    # What somebody likes.
-    Cue(
-        "preference",
-        0.85,
-        _any(
-            _SO + r"prefer\b",
-            r"\b(?:i|we)(?:'d| would)? (?:really |much |strongly |generally |usually |always |also )?(?:prefer"
-            r"|favou?r)\b",
-            r"\b(?:i|we)(?:'d| would) (?:much |really )?rather\b",
-            r"\b(?:i|we) (?:really |absolutely |personally )?(?:love|hate|dislike|can'?t stand"
-            r"|do(?:n'?t| not) (?:really )?(?:like|love|enjoy))\b",
-            r"\b(?:i|we) (?:really |also )?like (?:to|it when|my|our|short|long|small|simple|plain|dark|light)\b",
-            r"\bmy (?:favou?rite|preferred|preference|personal preference)\b",
-            r"\bstick (?:to|with) (?!\d)",
-            r"\bich (?:bevorzuge|mag|hätte (?:lieber|gerne?)|will (?:nicht|keine?)|möchte (?:nicht"
-            r"|keine?|lieber))\b|\blieber \w+ (?:als|statt)\b",
-            r"\bje (?:préfère|n'aime pas|déteste|ne veux pas|voudrais plutôt|aime mieux)\b",
-            r"\b(?:prefiero|preferimos|no me gusta|odio|no quiero|me gusta más)\b",
-        ),
-    ),
     # What is not wanted.
     Cue(
         "preference",
@@ -102,35 +37,6 @@ CUES = (
             _SO + r"(?:bitte )?(?:keine?n?|nicht mehr) \w+",
             _SO + r"(?:il )?ne (?:\w+ )?(?:faut|veux|fais|mets|utilise|touche|change)\w* pas\b",
             _SO + r"no (?:uses|quiero|hagas|toques|pongas|cambies|borres)\b",
-        ),
-    ),
-    # What has to be so.
-    Cue(
-        "preference",
-        0.65,
-        _any(
-            r"\b(?:needs?|has|have|ought) to (?:be|stay|remain|have|work|match|show|say|support"
-            r"|use|come|live|look|go)\b",
-            r"\b(?:must|should)(?: always| only| also| really| still)? (?:be|stay|remain|have|use"
-            r"|live|show|say|look|come|contain|include|go|match|follow|handle|return|fail|warn"
-            r"|log|print|default|accept|support|ignore|skip|keep|take|point|link|apply|respect"
-            r"|do \w+ instead)\b"
-            r"(?! (?:fine|good|ok(?:ay)?|done|ready|working|green|able|easy|enough|possible|straight ?forward"
-            r"|simple|trivial|quick|there|it\b|now|been|better now|a (?:problem|bug|issue)|something wrong))",
-            r"\bneeds? (?:a |an |the )?\w+(?: \w+){0,3} (?:refs?|references|numbers?|tests?|docs?"
-            r"|names?|fields?|flags?|types?)\b",
-            r"\b(?:is|are|it'?s|that'?s|this is|thats|its|they'?re) (?:just|only|not|purely) (?:for (?:me"
-            r"|us|you|internal|testing|tests|demo|people|users)|subject to|open to|up for|part of"
-            r"|meant)\b",
-            r"\btoo (?:much|many|long|verbose|short|big|large|complicated|complex|technical|formal"
-            r"|chatty|wordy|noisy) ?(?:\w+ )?(?:and|but|,|\.|$)|\bnot enough \w+",
-            r"\b(?:use|put|write|call|name|say|run|make|return|store|keep) .{2,100}?(?:\binstead of\b"
-            r"|\brather than\b|\binstead\b|, not )",
-            r"\b(?:statt|anstatt|anstelle)\b.{2,60}\b(?:benutze?|verwende|nimm|nutze?)|\b(?:benutze?"
-            r"|verwende|nimm|nutze?)\b.{2,80}\b(?:statt|anstatt|anstelle)\b",
-            r"\butilise\w*\b.{2,80}\b(?:au lieu|plutôt)\b|\busa\b.{2,80}\ben (?:vez|lugar) de\b",
-            r"\bfrom what i(?:'ve| have)? (?:observed|seen|noticed)\b|\byou (?:tend to|often|usually|keep \w+ing)\b",
-            r"\bthat way (?:i|im|i'm|we|it|they|you|nobody|people)\b",
         ),
     ),
     # What was decided.
@@ -170,16 +76,6 @@ CUES = (
             r"|on a) (?:décidé|choisi)\b|\b(?:hemos )?decid(?:imos|ido)\b",
         ),
     ),
-    # What to look into.
-    Cue(
-        "reference",
-        0.6,
-        _any(
-            r"(?:\b(?:see|follow|according to|based on|documented (?:in|at)|described (?:in|at)"
-            r"|style of|docs?|documentation|spec|guide|runbook|dashboard"
-            r"|wiki)\b.{0,60}|^)(?<![\w/])https?://(?!\S*/(?:pull|issues|merge_requests|commit|actions|runs)/)\S{6,}",
-        ),
-    ),
     # What was learned by those who say it.
     Cue(
         "lesson",
@@ -194,32 +90,33 @@ CUES = (
             r"\b(?:the|its|it's|root) (?:root )?cause (?:is|was)\b|\bturn(?:s|ed) out (?:that|to be|the|it|we)\b",
         ),
     ),
-    # How things are, with those who say it.
+)
+NEEDS = (
+    # What has to be so.
     Cue(
-        "fact",
+        "preference",
         0.65,
         _any(
-            r"\b(?:we|i) (?:usually|normally|typically|generally|mostly|always|often|never|only) (?!want"
-            r"|think|said|got|saw|had to)\w+",
-            r"\b(?:my|our) [a-z][\w' -]{1,40}? (?:is|are|lives?|works?|runs? on|listens?|uses?"
-            r"|has|have|starts?|named|called)\b(?! (?:failing|broken|not working|still|now|wrong"
-            r"|done|empty|slow|there|down|up\b|gone|missing|ready|a bit|too))",
-            r"\bi(?:'m| am) (?:a|an|the (?:author|owner|maintainer|lead)|allergic|vegetarian|vegan"
-            r"|from|based in|married|left-handed|colou?r[- ]?blind|new to)\b(?! (?:bit|little|lot"
-            r"|idiot|fool))",
-            r"\bi (?:live|work|study|teach|was born|grew up) (?:in|at|for|as|near|with)\b",
-            r"\bwe(?:'re| are) (?:the )?(?:maintainers?|owners?|authors?|a \w+ (?:team|company|shop|startup))\b",
-            r"\bwe do(?:n'?t| not) (?:have|use|support|ship|allow|care about)\b(?! (?:to|this|that|it|any idea|time))",
-            r"\bwe (?:use|run|deploy|host|target|ship|maintain|support) (?!this|that|it\b|the (?:same"
-            r"|old|new)|into|out)",
-            _SO + r"(?:remember(?: that|:)|keep in mind|note(?: that|:)|fyi|for (?:your|the) (?:information"
-            r"|record))[,: ]+(?!this|that|it\b)\w+",
-            r"\b(?:listens?|runs?|is|are) on port \d+|\bport (?:of .{2,40} )?is \d+",
-            r"\bwir (?:nutzen|verwenden|benutzen|deployen|haben (?:immer|meistens))\b|\b(?:mein"
-            r"|meine|unser|unsere) [\w-]{2,40} (?:ist|sind|heißt|läuft|lebt)\b",
-            r"\b(?:nous|on) (?:utilisons|utilise)\b|\b(?:mon|ma|mes|notre|nos) [\w-]{2,40} (?:est"
-            r"|sont|s'appelle|tourne)\b",
-            r"\b(?:nosotros )?usamos\b|\b(?:mi|mis|nuestro|nuestra) [\w-]{2,40} (?:es|son|se llama|corre)\b",
+            r"\b(?:needs?|has|have|ought) to (?:be|stay|remain|have|work|match|show|say|support"
+            r"|use|come|live|look|go)\b",
+            r"\b(?:must|should)(?: always| only| also| really| still)? (?:be|stay|remain|have|use"
+            r"|live|show|say|look|come|contain|include|go|match|follow|handle|return|fail|warn"
+            r"|log|print|default|accept|support|ignore|skip|keep|take|point|link|apply|respect"
+            r"|do \w+ instead)\b"
+            r"(?! (?:fine|good|ok(?:ay)?|done|ready|working|green|able|easy|enough|possible|straight ?forward"
+            r"|simple|trivial|quick|there|it\b|now|been|better now|a (?:problem|bug|issue)|something wrong))",
+            r"\bneeds? (?:a |an |the )?\w+(?: \w+){0,3} (?:refs?|references|numbers?|tests?|docs?"
+            r"|names?|fields?|flags?|types?)\b",
+            r"\b(?:is|are|it'?s|that'?s|this is|thats|its|they'?re) (?:just|only|not|purely) (?:for (?:me"
+            r"|us|you|internal|testing|tests|demo|people|users)|subject to|open to|up for|part of"
+            r"|meant)\b",
+            r"\b(?:use|put|write|call|name|say|run|make|return|store|keep) .{2,100}?(?:\binstead of\b"
+            r"|\brather than\b|\binstead\b|, not )",
+            r"\b(?:statt|anstatt|anstelle)\b.{2,60}\b(?:benutze?|verwende|nimm|nutze?)|\b(?:benutze?"
+            r"|verwende|nimm|nutze?)\b.{2,80}\b(?:statt|anstatt|anstelle)\b",
+            r"\butilise\w*\b.{2,80}\b(?:au lieu|plutôt)\b|\busa\b.{2,80}\ben (?:vez|lugar) de\b",
+            r"\bfrom what i(?:'ve| have)? (?:observed|seen|noticed)\b|\byou (?:tend to|often|usually|keep \w+ing)\b",
+            r"\bthat way (?:i|im|i'm|we|it|they|you|nobody|people)\b",
         ),
     ),
 )
@@ -240,6 +137,8 @@ REQUEST = _any(
     r"|doctor|nurse|manager|writer|researcher|scientist|consultant))\b)",
 )
 MOMENT = _any(
+    r"\b(?:for now|for the time being|temporarily|just this once|vorerst|fürs erste|für den moment|pour l'instant"
+    r"|pour le moment|por ahora|de momento|this once)\b",
     r"\b(?:right now|just now|today|tomorrow|tonight|this time|for the moment|at the moment"
     r"|this (?:pr|commit|branch|session|run|change)|in this (?:pr|commit|branch|session)"
     r"|once (?:you|it|this)|when you'?re done|as a first step|next step)\b",
@@ -255,6 +154,13 @@ BROKEN = _any(
     r"\bstill (?:not|fail|broken|the same|get|see|doesn|isn|show|displa)",
     r"\b(?:does|do|did|is|are|was|were)(?:n'?t| not) (?:work|show|run|compile|build|pass|start|load|help)\b",
     r"\b(?:error|exception|stack ?trace|traceback|failed|failing|fails)\b",
+)
+# One place in the work that was before their eyes.
+HERE = _any(
+    r"\b(?:this|that|the (?:first|second|third|last|next|other|same|left|right|top|bottom)) (?:\w+ )?(?:line|function|call|page|file"
+    r"|paragraph|section|sentence|test|button|one|argument|part|slide|image|video|tweet|step|box|row|column|comment|block|title)\b",
+    r"\bhere[.!]*$|\b(?:up|down|over|in) (?:here|there)\b|\bthe title\b|^\W*(?:i )?feel like it\b|^\W*some of\b",
+    r"\bis fine\W*$",
 )
 TAG_QUESTION = re.compile(r"(?:,| )(?:right|ok(?:ay)?|yeah|yes|no|hey|correct|please)\s*\?+$", re.IGNORECASE)
 INVERTED = re.compile(
@@ -298,8 +204,8 @@ ONLY_CHOICE = re.compile(
 )
 SLASH = re.compile(r"^/[\w:.-]+\s+")
 FILLER = re.compile(
-    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no|nope|oh|ah|well|so|and|but|also|btw|hm+"
-    r"|please|though|alright)\b[\s,.:!-]+)+",
+    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no(?=[,.:!-])|nope|oh|ah|well|so|and|but|also|btw|by the way|hm+"
+    r"|please|though|alright|right|good|great|cool|thanks|nice|perfect)\b[\s,.:!-]+)+",
     re.IGNORECASE,
 )
 REASON = re.compile(r"\b(?:because|since|so that|weil|damit|parce que|porque)\b\s+", re.IGNORECASE)

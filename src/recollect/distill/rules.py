@@ -14,8 +14,8 @@ from dataclasses import replace
 from recollect.distill.digest import Digest
 from recollect.distill.draft import Draft
 from recollect.distill.rulebarred import barred
-from recollect.distill.rulechoices import choices
 from recollect.distill.ruledecisions import decisions
+from recollect.distill.ruleexplained import explained
 from recollect.distill.rulefacts import facts
 from recollect.distill.rulelessons import lessons
 from recollect.distill.rulestory import story_of
@@ -46,7 +46,7 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
         *barred(story),
         *facts(story),
         *traces(story),
-        *choices(story),
+        *explained(story),
     )
     return [_named(draft) for draft in _best(found)]
 

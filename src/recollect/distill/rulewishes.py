@@ -18,9 +18,11 @@ from recollect.distill.rulecues import (
     DENIAL,
     DONT,
     FILLER,
+    HERE,
     INVERTED,
     LAST,
     MOMENT,
+    NEEDS,
     NOT_TRUE,
     ON,
     ONLY_CHOICE,
@@ -35,15 +37,21 @@ from recollect.distill.rulecues import (
     TAG_QUESTION,
     WITHDRAWN,
     WORD,
-    Cue,
 )
+from recollect.distill.rulestanding import AFTER, MARKERS, STANDING, WISHES, Cue
 from recollect.distill.rulestory import Prompt, Story
+from recollect.distill.rulethings import PERSON, STATUS, THINGS
 from recollect.distill.sentences import Sentence, plain
 from recollect.distill.thirdperson import third_person
 
 _SHORTEST, _LONGEST = 10, 420
 _JOINED = 360
 _LONG_FEEDBACK = 500
+_OF_A_PERSON = re.compile(r"\b(?:my|our) \w+|\b[A-Z][a-z]+\b")  # somebody is named, whatever else is said
+_OR_ELSE = re.compile(r"\b(?:or|otherwise|because|sonst|sinon|si no)\b", re.IGNORECASE)
+_POINTS = re.compile(
+    r"^(?:this|that|it|them|the (?:above|following|latter)|to|what|how|why|when)\b(?! \w+ \w+ \w+)", re.IGNORECASE
+)
 
 
 def wishes(story: Story) -> Iterator[Draft]:
@@ -94,29 +102,72 @@ def _cue(text: str, prompt: Prompt) -> Cue | None:
         return None
     if said.count("`") % 2 or said.count('"') % 2 or said.endswith((":", "(", ",")):
         return None  # it goes on where the author does not
+    marked = announced(said)
+    if marked is not None:
+        return marked
     asked = said.rstrip().endswith("?")
     standing = STANDING_QUESTION.search(said)
     if asked and not standing and (INVERTED.match(said) or not TAG_QUESTION.search(said)):
         return None
-    if ONLY_CHOICE.match(said) or said[:9].casefold() == "should be":
+    if ONLY_CHOICE.match(said) or said[:9].casefold() == "should be" or MOMENT.search(said):
         return None
-    if MOMENT.search(said) or (not standing and REQUEST.search(said)):
-        return None
-    for cue in CUES:
-        found = cue.pattern.search(said)
-        if found:
-            if POINTING.match(said[found.end() :].strip(" .!,")) and prompt.refused is None and len(said) < 40:
-                continue
-            if (
-                cue.importance < 0.8
-                and cue.kind != "lesson"
-                and (BROKEN.search(said) or (cue.kind == "decision" and PROCESS.search(said)))
-            ):
-                return None
+    for cue in STANDING:
+        if _fits(cue, said, prompt):
             return cue
+    if not standing and REQUEST.search(said):
+        return None
+    for cue in (*CUES, *THINGS, *NEEDS):
+        if _fits(cue, said, prompt):
+            return None if _of_the_day(cue, said) else cue
     if prompt.refused is None and NOT_TRUE.search(said) and not BROKEN.search(said) and len(WORD.findall(said)) >= 5:
         return Cue("fact", 0.7, NOT_TRUE)
     return None
+
+
+def announced(said: str) -> Cue | None:
+    """What a sentence says of itself that it is, if it says so and something comes with it."""
+    for kind, marker in MARKERS:
+        found = marker.match(said)
+        if found:
+            payload = said[found.end() :].strip(" .!")
+            if (
+                len(WORD.findall(payload)) < 2
+                or payload.endswith("?")
+                or _POINTS.match(payload)
+                or MOMENT.search(payload)
+            ):
+                return None
+            return Cue(kind or _kind_of(payload), 0.85, marker)
+    found = AFTER.search(said)
+    if found and found.start() > 12 and not said[: found.start()].endswith("?") and not MOMENT.search(said):
+        return Cue(_kind_of(said[: found.start()]), 0.85, AFTER)
+    return None
+
+
+def _kind_of(payload: str) -> str:
+    """Whether what was announced is a rule, a decision, a lesson, or how things are."""
+    if WISHES.search(payload):
+        return "preference"
+    return next((cue.kind for cue in STANDING if cue.pattern.search(payload)), "fact")
+
+
+def _fits(cue: Cue, said: str, prompt: Prompt) -> bool:
+    found = cue.pattern.search(said)
+    if found is None:
+        return False
+    pointing = POINTING.match(said[found.end() :].strip(" .!,"))
+    return not (pointing and prompt.refused is None and len(said) < 40)
+
+
+def _of_the_day(cue: Cue, said: str) -> bool:
+    """Whether it tells of a thing that is broken, of one place in the work, or of the course of the work."""
+    if cue.kind in ("fact", "reference"):
+        said = _OR_ELSE.split(said)[0]  # what would be broken otherwise is not
+        return STATUS.search(said) is not None or BROKEN.search(said) is not None or HERE.search(said) is not None
+    if cue.importance >= 0.8 or cue.kind == "lesson":
+        return False
+    process = cue.kind == "decision" and PROCESS.search(said)
+    return bool(process) or BROKEN.search(said) is not None or HERE.search(said) is not None
 
 
 def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]:
@@ -134,7 +185,7 @@ def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]
         goes_on = before.endswith("..") or ON.match(own[first].text) or PRONOUN.match(now)
         if (
             not goes_on
-            or REQUEST.search(before)
+            or (REQUEST.search(before) and not (PERSON.match(now) and _OF_A_PERSON.search(before)))
             or before.endswith("?")
             or "\n\n" in text[own[first - 1].end : own[first].start]
         ):

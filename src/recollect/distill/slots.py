@@ -26,9 +26,11 @@ from recollect.distill.slotwords import (
     IMPLIED,
     JOINED,
     LANGUAGES,
+    NOBODY,
     NOT_VERSIONED,
     OFTEN,
     OTHERS,
+    PURPOSES,
     RUNNERS,
     SAME,
     SMALL,
@@ -136,7 +138,7 @@ _NOT = re.compile(
 )
 _DENIES = re.compile(r"\b(?:not|never|no|none|without|avoid|cannot|stop|longer|nor)\b|n['’]t\b", re.IGNORECASE)
 _INSTEAD = re.compile(
-    r"(?:,? (?:and )?not|,?\s+(?:instead|in place|in lieu) of|,?\s+rather than)\s+(?P<y>[^,]+?)"
+    r"(?:,\s*(?:and )?not|,?\s+(?:instead|in place|in lieu) of|,?\s+rather than)\s+(?P<y>[^,]+?)"
     r"(?=\s+(?:for|in|on|as)\s|$)",
     re.IGNORECASE,
 )
@@ -148,7 +150,7 @@ def _plain_sentence(content: str) -> _Said | None:
     text = content.strip()
     if not text or len(text) > MAX_CHARS or "\n" in text:
         return None
-    text = _REASON.sub("", text.replace("’", "'").rstrip(" .!"))
+    text = _REASON.sub("", text.replace("’", "'").rstrip(" .!")).removesuffix(" instead")
     text = _OPENING.sub("", _NOW.sub("", " ".join(text.split())))
     if _BROKEN.search(_EXACT.sub("x", text)) or text.count("`") % 2:
         return None
@@ -428,7 +430,8 @@ def _called(said: _Said) -> Slot | None:
 
 
 _USING = _Frame(
-    r"(?P<d>uses?|using|prefers?|go with|stick (?:to|with)|switch(?:ed)? to|indent with)\s+(?P<x>.+?)"
+    r"(?P<d>uses?|(?:(?:am|are|is) )?using|prefers?|go with|stick (?:to|with)|switch(?:ed)? to|indent with)\s+"
+    r"(?P<x>.+?)"
     r"(?:\s+(?P<p>for|in|on|as|with|to|by|of)\s+(?P<z>.+))?"
 )
 _SPACED = re.compile(r"(?:(\d)[ -]spaces?|(tab|space)s?)(?: indent(?:ation|s)?)?$", re.IGNORECASE)
@@ -436,7 +439,7 @@ _SPACED = re.compile(r"(?:(\d)[ -]spaces?|(tab|space)s?)(?: indent(?:ation|s)?)?
 
 def _used(said: _Said) -> Slot | None:
     match = _USING.match(said.text)
-    if not match or match["p"] in ("with", "to", "by", "of"):
+    if not match or match["p"] in ("with", "to", "by", "of") or (match["d"].casefold() == "using" and not said.negated):
         return None
     thing, rival, about = _bag(match["x"]), _bag(said.instead), _bag(match["z"])
     if not thing or rival is None or about is None or len(thing) > 4:
@@ -446,18 +449,25 @@ def _used(said: _Said) -> Slot | None:
         value = f"{spaced[1]} spaces" if spaced[1] else f"{spaced[2].casefold()}s"
         return _chosen("indentation", value, about, said)
     value = " ".join(thing)
+    if value[0].isdigit():
+        return None
     choice = _choice_of("-".join(thing), "-".join(rival), about)
     if match["p"] == "as":
         return _used_as(match["z"], value, choice, said)
     if choice:
         return _chosen(choice, value, about, said)
     if match["p"] == "for":
-        return Slot(_joined(about), "use", value, said.negated) if about else None
+        return Slot(_joined(about), "use", value, said.negated) if about and not any(map(_purpose, about)) else None
     if rival:
         return Slot(_joined([value], [" ".join(rival)], about), "choice", value, said.negated)
     if match["d"].casefold().startswith("prefer") or NOT_VERSIONED & set(thing):
         return None
     return Slot(_joined([value], about), "use at all", value, said.negated)
+
+
+def _purpose(word: str) -> bool:
+    """Whether something is used for the sake of this, rather than to do it: many things can be, at once."""
+    return word in PURPOSES or (word.endswith(("ity", "ness")) and word not in EVENTS)
 
 
 def _used_as(role: str, value: str, choice: str | None, said: _Said) -> Slot | None:
@@ -503,12 +513,12 @@ def _timed(said: _Said) -> Slot | None:
 
 
 _TELLING = (
-    _Frame(r"(?:set|change|bump|raise|lower) (?P<n>.+?) (?:from .+? )?to (?P<v>.+)"),
+    _Frame(r"(?:set(?! up)|change|bump|raise|lower) (?P<n>.+?) (?:from .+? )?to (?P<v>.+)"),
     _Frame(r"(?P<n>.+?) (?:changed|moved|changes|switched|went)(?: from .+?)? to (?P<v>.+)"),
     _Frame(
         r"(?P<n>.+?)\s(?:is|are|should be|must be|has to be|stays|remains|equals)\s(?:set to |called |named )?(?P<v>.+)"
     ),
-    _Frame(r"(?P<n>[^=:]+?)\s*(?:=|:)\s*(?P<v>.+)"),
+    _Frame(r"(?P<n>[^=:]+?)\s*(?:=\s*|:\s)(?P<v>.+)"),
 )
 _HAVING = _Frame(r"(?P<s>.+?) (?:has|have) (?:a|an|the) (?P<n>[\w -]+?) of (?P<v>.+)")
 _BEING = _Frame(r"(?P<v>.+?) (?:is|are) (?P<n>(?:the|our|my|their) .+)")
@@ -545,7 +555,9 @@ def _with_value(subject: str, attribute: str, text: str) -> Slot | None:
     choice = _choice_of("-".join(_bag(found[0]) or ()), "", [*about, *attribute.split("-")])
     if choice and IMPLIED.get(choice, frozenset()) & set(attribute.split("-")):
         return Slot(_joined(set(about) - IMPLIED[choice]), choice, found[0])
-    return Slot(_joined(about), attribute, found[0]) if about or attribute in ALONE else None
+    if _fold(found[0]) == attribute or (NOBODY.issuperset(about) and attribute not in ALONE):
+        return None
+    return Slot(_joined(about), attribute, found[0])
 
 
 def _assigned(said: _Said) -> Slot | None:

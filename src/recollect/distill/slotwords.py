@@ -27,7 +27,7 @@ ATTRIBUTES: dict[str, str] = {
         framework orm linter formatter bundler compiler interpreter runtime database broker cache queue
         owner maintainer lead reviewer encoding charset currency package-manager test-runner build-system build-tool
         operating-system os model provider backend engine format style convention indentation schema keyboard
-        nickname pronoun birthday employer city country strategy protocol algorithm prefix suffix default""".split(),
+        nickname pronoun birthday employer city country strategy protocol algorithm prefix suffix""".split(),
         "name",
     ),
     **dict.fromkeys("day deadline date".split(), "when"),
@@ -41,6 +41,9 @@ JOINED = {
 ALONE = frozenset(
     "timeout license timezone editor shell line-length build-system build-tool operating-system os orm".split()
 )
+
+# A subject of these alone is none: there are many files and endpoints.
+NOBODY = frozenset("endpoint file path url address directory location route page link".split())
 
 # What people use in each other's place. A tool may stand for several choices; what is said around it tells which.
 CHOICES: dict[str, frozenset[str]] = {
@@ -112,10 +115,10 @@ SMALL = frozenset(  # in a subject these say nothing
 )
 # With these a thing is another one than it seems, or was, or may be: no slot.
 OTHERS = frozenset(
-    """it they he she we i you one ones something anything nothing everything someone nobody who which what where why
-    how old older other another previous former earlier last next first second third some most many few several same
-    different bug error issue problem fix change failure exception warning todo question idea reason culprit cause
-    point goal plan trick thing rest example step traceback""".split()
+    """it they them he she him her we us i you one ones something anything nothing everything someone nobody who which
+    what where why how old older other another previous former earlier last next first second third some most many few
+    several same different bug error issue problem fix change failure exception warning todo question idea reason
+    culprit cause point goal plan trick thing rest example step traceback""".split()
 )
 # Words of what is supposed, past, limited, or said together with something else: no slot.
 HEDGES = frozenset(
@@ -133,6 +136,9 @@ STATES = frozenset(  # what a noun may be without this being its value
     obsolete outdated supported unsupported invalid valid correct incorrect hardcoded hard-coded generated derived
     computed determined defined described documented fixed changed unchanged updated removed deleted added based not no
     never always still already just now only being getting going done made the a an our my your their its his her
+    simple easy hard difficult complex clear obvious nice great huge small large big long short high low strong weak
+    strict loose flexible clean safe unsafe secure insecure public private shared separate unique generic specific
+    custom special normal usual common rare through via by with from below above following here there
     part one all none any some what where how why which that this it""".split()
 )
 NOT_VERSIONED = frozenset(
@@ -146,6 +152,11 @@ LANGUAGES = frozenset(
     indonesian catalan""".split()
 )
 DAYS = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|weekdays?|weekends?|workdays?"
+# For these, many things can be used at once: "type hints for clarity", "short names for clarity".
+PURPOSES = frozenset(
+    """best better good result results performance speed convenience example reference instance purpose purposes sake
+    reason reasons benefit fun everything anything ease flavor help effect efficiency maintenance comfort""".split()
+)
 # What happens at a time of its own, once a week or once at all; people, shops and shifts have several.
 EVENTS = frozenset(
     """deploy release backup stand-up meeting meet demo retro retrospective planning sync review sprint build cron

@@ -141,7 +141,10 @@ def standing(
 
 def _is_ours(scope: Scope, settings: Settings) -> bool:
     """Whether this is the memory of the user to whom hooks speak: the one that the settings name without any flag."""
-    usual = load_settings(data_dir=settings.data_dir).settings
+    try:
+        usual = load_settings(data_dir=settings.data_dir).settings
+    except InvalidInput:
+        return False  # nobody can say whose machine it is
     owner = Scope(usual.tenant, usual.user) if usual.user else Scope(usual.tenant)
     return (scope.tenant, scope.user) == (owner.tenant, owner.user)
 

@@ -9,7 +9,9 @@ it is asked only where two statements were made at once, by equals.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
@@ -39,7 +41,8 @@ from recollect.text import dedup_key
 __all__ = ["Judge", "Settled", "resettle", "settle", "slot_for"]
 
 Outcome = Literal["added", "known", "merged", "superseding", "disputed", "withheld"]
-TRIES = 3
+TRIES = 4  # once, and three times again
+_PAUSE = 0.005  # seconds, more each time: for whoever is writing
 _NEIGHBOURS = 16  # memories that share most words with a new one and are held against it
 _RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED)
 _SLOTTED = ("fact", "preference", "decision", "reference", "note")
@@ -69,7 +72,7 @@ def settle(
 ) -> Settled:
     """Keep a memory, and let what it says decide on what else holds; it also ends those it is `replacing`, by id.
 
-    Settling the same memory twice changes nothing. Whoever changed one of them in between is not overwritten: it is
+    Settling the same memory twice changes nothing. Whoever changed one of them in between is not overwritten: all is
     read again; after three times, Conflict.
     """
     meta = {name: value for name, value in memory.meta.items() if name not in _RESERVED}
@@ -284,7 +287,8 @@ class _Settling:
             return
         unknown = [row for row in self.store.memories.in_slot(self.scope, new.slot) if row.id not in standing]
         if any(self._concerned(row) for row in unknown):
-            resettle(self.store, self.scope, new.id, lambda memory: memory, self.clock, note="settle")
+            with suppress(Conflict):  # whoever makes it one sees both
+                resettle(self.store, self.scope, new.id, lambda memory: memory, self.clock, note="settle")
 
     def _settled(self, new: Memory, rows: Mapping[str, Memory], standing: Mapping[str, Memory]) -> Settled:
         survivor = _survivor(new, standing)
@@ -353,9 +357,9 @@ def _ids(value: object) -> list[str]:
 
 def retried(once: Callable[[], _T]) -> _T:
     """Do something that reads and then writes; when another writes in between, again."""
-    for _ in range(TRIES - 1):
+    for number in range(1, TRIES):
         try:
             return once()
         except Conflict:
-            continue
+            time.sleep(_PAUSE * number)
     return once()

@@ -146,7 +146,7 @@ def _project_first(ranked: list[_Candidate]) -> list[_Candidate]:
 
 def _behind(one: _Candidate, told: Mapping[str, float]) -> _Candidate:
     memory = one.document.memory
-    if memory is None or memory.project is not None or memory.slot not in told:
+    if memory is None or memory.project is not None or memory.slot is None or memory.slot not in told:
         return one
     return replace(one, parts=replace(one.parts, final=min(one.parts.final, told[memory.slot] * _BEHIND)))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.cli.agentshell import only_a_person
 from recollect.cli.opening import open_memory
 from recollect.model import KINDS, check_id
+from recollect.settings import environment
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -21,6 +23,7 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Output) -> int:
     from recollect.cli.cards import memory_lines
 
+    only_a_person(environment(), "confirm a memory")
     with open_memory(args) as memory:
         kept = memory.confirm(check_id(args.id, "id"), kind=args.kind)
     if console.json:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from recollect.cli.agentshell import speaker
 from recollect.cli.opening import open_memory
 from recollect.cli.values import text_of, time_ahead
 from recollect.model import KINDS
+from recollect.settings import environment
 from recollect.text import one_line
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ def run(args: Namespace, console: Output) -> int:
             importance=args.importance,
             session=args.session,
             expires_at=expires,
+            origin=speaker(environment()),
         )
         known = kept.recorded_at < started
         told = None if known or console.json else memory.belief(kept.id)
