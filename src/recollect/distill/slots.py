@@ -138,7 +138,7 @@ _NOT = re.compile(
 )
 _DENIES = re.compile(r"\b(?:not|never|no|none|without|avoid|cannot|stop|longer|nor)\b|n['’]t\b", re.IGNORECASE)
 _INSTEAD = re.compile(
-    r"(?:,\s*(?:and )?not|,?\s+(?:instead|in place|in lieu) of|,?\s+rather than)\s+(?P<y>[^,]+?)"
+    r"(?:,\s*(?:and )?(?:not|never)|,?\s+(?:instead|in place|in lieu) of|,?\s+rather than)\s+(?P<y>[^,]+?)"
     r"(?=\s+(?:for|in|on|as)\s|$)",
     re.IGNORECASE,
 )
@@ -390,7 +390,7 @@ _DOING = (
     r"|serve|generate|regenerate|benchmark|profile)"
 )
 _DONE_WITH = (
-    r"(?:(?:is|are) )?(?P<d>runs?|builds?|built|starts?|started|deploys?|deployed|released|executed|generated"
+    r"(?:(?:is|are|(?:must|should|has to|have to) be) )?(?P<d>runs?|builds?|built|starts?|started|deploys?|deployed|released|executed|generated"
     r"|formatted|linted|checked|installed)"
 )
 _BY = r"(?:with|using|via|by running|through)"
