@@ -21,7 +21,8 @@ _NAMED = rf"{re.escape(MARK)}[0-9a-f]{{12}}\]"
 BLOCK = re.compile(
     rf"{re.escape(HEADER)}\n.*?(?:^{re.escape(FOOTER)}$|\Z)"
     rf"|{OPENING}(?:\s|\\[rn])[^\n]{{0,400}}?{_NAMED}.*?(?:{CLOSING}|\Z)"
-    rf"|^(?:(?!{OPENING})[^\n])*{_NAMED}[^\n]*(?:\n(?:[>\[=][^\n]*|## [^\n]{{1,40}}|(?=\n(?:## |\[))))*+(?:\n{CLOSING})?",
+    rf"|^(?:(?!{OPENING})[^\n])*{_NAMED}[^\n]*"
+    rf"(?:\n(?:[>\[=][^\n]*|## [^\n]{{1,40}}|(?=\n(?:## |\[))))*+(?:\n{CLOSING})?",
     re.DOTALL | re.MULTILINE,
 )
 _LINE_OF_OURS = (">", "[", "## ")

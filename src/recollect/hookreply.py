@@ -43,7 +43,7 @@ MAX_SAID = 64 * 1024
 
 _MAX_PATH = 4096
 _LEVELS = 64  # directories above the working directory that are looked up
-_ASK_SECONDS = 0.03
+_ASK_SECONDS = 0.025
 _RESETS = ("clear", "compact")  # reasons to start after which the agent knows nothing of what it was told
 _OURS = "<recollect-task"  # how the prompts that we ourselves give to models begin
 

@@ -158,7 +158,9 @@ def test_what_is_merely_quoted_never_takes_the_place_of_more(memory: Recollect, 
     mine = settled(memory, "postgres runs on port 5433", 1, trust).memory
     quoted = settled(memory, "the port of postgres is 6666", 2, "quoted")
     assert (quoted.outcome, [one.id for one in quoted.others]) == ("disputed", [mine.id])
-    hits = {hit.id: hit for hit in memory.recall("port of postgres").hits}
+    found = memory.recall("the port of postgres is 6666").hits
+    assert [hit.id for hit in found] == [mine.id, quoted.memory.id]
+    hits = {hit.id: hit for hit in found}
     assert hits[mine.id].notes == (f"disputed by {quoted.memory.id}",)
     assert hits[quoted.memory.id].notes == (f"disputed by {mine.id}",)
     assert {hit.trust for hit in hits.values()} == {trust, "quoted"}

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from recollect.distill.draft import Draft
 from recollect.distill.rulefacts import COMMAND_CHARS, REPEATED, times
 from recollect.distill.rulestory import Run, Story
+from recollect.distill.sentences import whole_words
 from recollect.model import Evidence
-from recollect.text import one_line
 
 _BARRED = re.compile(
     r"permission denied|operation not permitted|could not resolve host|no such host|network is unreachable|dial tcp"
@@ -67,12 +67,13 @@ def _line(run: Run) -> str:
 
 def _way_around(story: Story, failed: Run, passed: Run, setting: str) -> Draft:
     assert passed.result is not None
-    command, line = one_line(_bare(passed.target)[0], COMMAND_CHARS), _line(failed)
+    command, line = whole_words(_bare(passed.target)[0], COMMAND_CHARS), _line(failed)
     return Draft(
         kind="lesson",
-        content=f"`{command}` failed with: {line} With `{one_line(setting, COMMAND_CHARS)}` before it, it passed.",
+        content=f"`{command}` needs `{setting}` before it here; without it, it was not allowed to go on.",
         evidence=(_shown(story, failed), story.cite(passed.call)),
         occurred_at=passed.result.occurred_at,
+        why=f"it failed with: {whole_words(line, COMMAND_CHARS * 2)}",
         importance=0.6,
         tags=(f"error-{failed.error.key}",) if failed.error else (),
         anchors=(f"command:{command}",),
@@ -83,17 +84,16 @@ def _way_around(story: Story, failed: Run, passed: Run, setting: str) -> Draft:
 def _not_allowed(story: Story, runs: list[Run]) -> Draft:
     last = runs[-1]
     assert last.result is not None
-    command = one_line(last.target, COMMAND_CHARS)
+    command = whole_words(last.target, COMMAND_CHARS)
     return Draft(
         kind="fact",
         content=f"In the environment of that session `{command}` failed {times(len(runs))} with: {_line(last)}",
         evidence=(_shown(story, last), story.cite(last.call)),
         occurred_at=last.result.occurred_at,
-        importance=0.45,
+        importance=0.4,
         tags=(f"error-{last.error.key}",) if last.error else (),
         anchors=(f"command:{command}",),
-        checked=True,
-    )
+    )  # of that environment: nobody should read it unless they ask
 
 
 def _shown(story: Story, run: Run) -> Evidence:

@@ -49,22 +49,19 @@ CUES = (
             r"\b(?:we|i)(?:'ll| will) (?:use|go with|stick|keep|drop|switch|stay)\b",
             r"\blet'?s (?:do|add|implement|support|build|set up) (?!this|that|it\b|the same|both"
             r"|all\b).{5,160}\b(?:instead|later|rather|because|since|so that|too much|not)\b",
-            _SO + r"let'?s (?:use|go with|go for|switch|stay|only|leave|skip|drop|store|call it|name it"
-            r"|add it to|put it|make it|start with|do without|separate|go \w+$|go \w+[.,;])\b(?! (?:#?\d"
+            _SO + r"let'?s (?:use|go with|go for|switch|stay|only|leave|skip|drop|store"
+            r"|do without|separate|go \w+$|go \w+[.,;])\b(?! (?:#?\d"
             r"|first|ahead|on\b|and\b))",
             r"\bcan(?:'t| not)? we (?:just )?.{5,120}\b(?:automatically|by default|instead)\b",
             r"\bi think (?:.{0,60} )?we should\b|\bi(?:'m| am) (?:also |totally )?fine (?:with"
             r"|doing|to|using|if)\b|\bwe should (?:probably |rather |really )?(?:use|keep|separate"
             r"|split|store|put|make|move|drop|rename|have|treat|call|go with|support|follow)\b.{3,200}" + _REASON,
-            r"(?:\bbasically\b|^)[^?]{2,80}\bmeans\b (?!that\b|i\b|you\b|we (?:have|need))"
-            r"|\bbasically\b[^?]{2,60}\b(?:is"
-            r"|are)\b|^\W*(?:it'?s|that'?s|this is) when\b",
             r"\bi want (?:this|it|that|them|us|the \w+|all|every|each) (?:\w+ )?(?:to (?:be|stay"
             r"|have|use|go|live)|as)\b|\bi want to (?:implement|keep|have|use|do|treat|make) (?:this"
             r"|it|that|them) as\b",
             r"\bi(?:'d| would)(?: also| really| just| still| rather)? (?:suggest|propose|keep|use"
             r"|leave|skip|drop|avoid|treat|rather|not\b|go (?:with|for)"
-            r"|like (?:to (?:still |also )?(?:keep|match|use|stay|follow|avoid|switch)|to do an? \w+ (?:approach"
+            r"|like (?:to (?:still |also )?(?:keep|match|stay|follow|avoid)|to do an? \w+ (?:approach"
             r"|style|workflow)))\b|\bi wouldn'?t\b(?! (?:know|mind|say))",
             r"\bi (?:do(?:n'?t| not)|never) think (?:we|doing|using|adding|having|it'?s (?:a |worth"
             r"|good)|that'?s (?:a |worth|good)|\w+ing)\b",
@@ -83,8 +80,7 @@ CUES = (
         _any(
             r"\b(?:tests?|builds?|it|this|that|they|commands?|deploys?|ci) (?:\w+ )?(?:fail(?:s"
             r"|ed)?|broke|breaks|crash(?:es|ed)?|hangs?) because\b",
-            r"\b(?:is|was|are|got|gets) (?:definitely |only )?(?:solved|fixed|gone|resolved) (?:when"
-            r"|if|by|once|with|after)\b|\b(?:works|goes away) (?:only )?(?:when|if|once) (?:i|we"
+            r"\b(?:works|goes away) (?:only )?(?:when|if|once) (?:i|we"
             r"|you)\b",
             r"\b(?:won'?t|wouldn'?t) work (?:for|when|if|with|on|because|since)\b",
             r"\b(?:the|its|it's|root) (?:root )?cause (?:is|was)\b|\bturn(?:s|ed) out (?:that|to be|the|it|we)\b",
@@ -137,6 +133,8 @@ REQUEST = _any(
     r"|doctor|nurse|manager|writer|researcher|scientist|consultant))\b)",
 )
 MOMENT = _any(
+    r"\b(?:the current \w+|now|afterwards)[.!]*$|^\W*(?:ok(?:ay)?[, ]+|so )?now\b",
+    r"^\W*(?:\d{1,2}|[a-d])[).,:] ?\w+|^\W*(?:i (?:just|see|saw|got|remember|noticed|ran|tried)|i'?m just)\b",
     r"\b(?:for now|for the time being|temporarily|just this once|vorerst|fürs erste|für den moment|pour l'instant"
     r"|pour le moment|por ahora|de momento|this once)\b",
     r"\b(?:right now|just now|today|tomorrow|tonight|this time|for the moment|at the moment"
@@ -160,7 +158,8 @@ HERE = _any(
     r"\b(?:this|that|the (?:first|second|third|last|next|other|same|left|right|top|bottom)) (?:\w+ )?(?:line|function|call|page|file"
     r"|paragraph|section|sentence|test|button|one|argument|part|slide|image|video|tweet|step|box|row|column|comment|block|title)\b",
     r"\bhere[.!]*$|\b(?:up|down|over|in) (?:here|there)\b|\bthe title\b|^\W*(?:i )?feel like it\b|^\W*some of\b",
-    r"\bis fine\W*$",
+    r"\bis fine\W*$|\b(?:should|needs? to|must|has to|have to|could) (?:be|have|show|say|look|go) (?:more|less|a bit|almost|right|just"
+    r"|(?:short|long|bigg|small|simpl|clear|clean|high|low|fast)er)\b",
 )
 TAG_QUESTION = re.compile(r"(?:,| )(?:right|ok(?:ay)?|yeah|yes|no|hey|correct|please)\s*\?+$", re.IGNORECASE)
 INVERTED = re.compile(
@@ -204,7 +203,8 @@ ONLY_CHOICE = re.compile(
 )
 SLASH = re.compile(r"^/[\w:.-]+\s+")
 FILLER = re.compile(
-    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no(?=[,.:!-])|nope|oh|ah|well|so|and|but|also|btw|by the way|hm+"
+    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no(?=[,.:!-]| (?:it|its|they|theyre|that|thats|this|we|i|you)\b)|nope|oh|ah|well|so|and"
+    r"|but|also|btw|by the way|hm+"
     r"|please|though|alright|right|good|great|cool|thanks|nice|perfect)\b[\s,.:!-]+)+",
     re.IGNORECASE,
 )

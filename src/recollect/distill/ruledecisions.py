@@ -14,11 +14,12 @@ import orjson
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
 from recollect.distill.rulestory import Prompt, Run, Story
-from recollect.distill.sentences import Sentence, plain, sentences
-from recollect.model import Event
+from recollect.distill.sentences import Sentence, plain, sentences, whole_words
+from recollect.model import Event, Evidence
 
 _TAIL = 6_000  # characters at the end of an answer in which its questions stand
-_OPTION_CHARS, _QUESTION_CHARS, _WORDS_CHARS = 260, 160, 160
+_QUESTION_CHARS, _ASKED_CHARS, _WORDS_CHARS, _WHY_CHARS = 160, 240, 200, 460
+_LABEL_CHARS, _OTHER_CHARS = 180, 60
 _MAX_OPTIONS = 12
 
 _OPTION = re.compile(
@@ -101,6 +102,23 @@ _DECLINED = re.compile(
 _WHAT_NEXT = re.compile(
     r"\b(?:proceed|next|today|brainstorm|sequence|in (?:this|that|which) order|work on)\b", re.IGNORECASE
 )
+# Asked of the one who is asked, or of how to do what is being done: the answer is of no use afterwards.
+_OF_THE_TASK = re.compile(
+    r"\b(?:(?:do|would|did) you (?:want|like|prefer|mean|think)|you(?:r| are|'re)? (?:thinking|goal|primary|priority|intent)"
+    r"|are you|your (?:\w+ )?(?:goal|thinking|priority|intent\w*)|should i\b|shall i|how much|most valuable|want me"
+    r"|which is correct|does (?:that|this) (?:match|sound|look)|what (?:typically|kind of)|how do you|this (?:tool\w*|skill)"
+    r"|the skill know)\b",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"^(?:option|approach) \w\s*(?:[-–—:]\s*)", re.IGNORECASE)
+_MID_SENTENCE = re.compile(r"(?:is|are|was|would|and|or|but|with|to|for|of|which)\b")  # the option is in a sentence
+_DESCRIBED = re.compile(r"\s+[-–—]\s+|:\s+|(?<=\w)\.\s+|\s+\((?!s\))|,\s+(?:so|which|as|for|because)\b\s*")
+_CONDITIONAL = re.compile(r"^(?:if|unless|when|once)\b|\bone option\b|\bif you\b", re.IGNORECASE)
+_PROPOSING = re.compile(
+    r"^(?:(?:so|then|and|ok(?:ay)?),? )+|^(?:(?:so|then|and|ok(?:ay)?),? )?(?:i(?:'d| would)? (?:suggest|recommend|propose|go with|prefer|pick)|my (?:recommendation"
+    r"|suggestion|pick|preference)(?: is| would be)?:?|i'm leaning towards?|i(?:'d)? lean towards?)\s+(?:to |that |we )*",
+    re.IGNORECASE,
+)
 _PAIR = re.compile(r'"([^"\n]{4,300})"\s*=\s*"([^"\n]{1,300})"')
 _LABEL_END = re.compile(r"\s*\((?:recommended|current config|default|suggested)\)\s*$", re.IGNORECASE)
 _VERB_ALONE = re.compile(r"^(?:yes|no|ok|cancel|skip|continue|proceed|none|other|stop)\b.{0,5}$", re.IGNORECASE)
@@ -135,7 +153,7 @@ def _answer(story: Story, prompt: Prompt) -> Iterator[Draft]:
     chosen = [(one, option) for one in _marked(prompt, own) if menu and (option := _chosen(one.text, menu)) is not None]
     if chosen:
         for sentence, option in chosen[:4]:
-            yield from _choice(story, prompt, sentence, option)
+            yield from _choice(story, prompt, sentence, option, menu)
     elif len(prompt.text) < 200:
         yield from _agreement(story, prompt, own[0])
 
@@ -164,35 +182,85 @@ def options(text: str) -> list[Option]:
 def _chosen(said: str, menu: list[Option]) -> Option | None:
     """The option a sentence chooses."""
     found = _CHOICE.match(said)
-    if found is None or _BARE_A.match(said) or (said.rstrip().endswith("?") and len(said) > 60):
+    if found is None or _BARE_A.match(said) or said.rstrip().endswith("?"):
         return None
     mark = found[1].casefold()
     return next((option for option in reversed(menu) if option.mark == mark), None)
 
 
-def _choice(story: Story, prompt: Prompt, sentence: Sentence, option: Option) -> Iterator[Draft]:
+def _choice(story: Story, prompt: Prompt, sentence: Sentence, option: Option, menu: list[Option]) -> Iterator[Draft]:
     before = prompt.before
     assert before is not None
-    text = plain(option.text, _OPTION_CHARS)
-    question = _question(before.text)
-    if _procedural(text) or len(text) < 12 or text.endswith("?") or _WHAT_NEXT.search(question):
+    text = plain(option.text)
+    question = _question(before.text, menu[0].start) or _question(before.text, len(before.text))
+    if _procedural(text) or len(text) < 12 or text.endswith(("?", ":")) or _MID_SENTENCE.match(text):
+        return
+    if _WHAT_NEXT.search(question) or _OF_THE_TASK.search(question):
         return
     if question and _procedural(question):
         question = ""
-    rest = plain(sentence.text, _WORDS_CHARS)
-    words = f' ("{rest}")' if len(rest) > 12 else ""
+    rest = plain(sentence.text)
     against = _DECLINED.search(rest) is not None
-    verb = "declined" if against else "chose"
-    content = (
-        f"{question} The user {verb}: {text}{words}" if question and not against else f"The user {verb}: {text}{words}"
-    )
+    others = [] if against else [plain(one.text) for one in _beside(menu, option)]
     yield _decision(
         story,
-        content,
+        _told(text, others, against=against),
         prompt,
         (story.cite(before, option.start, option.end), story.cite(prompt.event, sentence.start, sentence.end)),
         0.65,
+        _why(_rest(text), question, rest if len(rest) > 12 else ""),
     )
+
+
+def _beside(menu: list[Option], option: Option) -> list[Option]:
+    """The other options of the same list: those whose marks go on from one to the next."""
+    at, found = menu.index(option), list[Option]()
+    for step in (-1, 1):
+        place, mark = at + step, option.mark
+        while 0 <= place < len(menu) and _order(menu[place].mark) == _order(mark) + step:
+            found.append(menu[place])
+            mark = menu[place].mark
+            place += step
+    return sorted(found, key=lambda one: one.start)
+
+
+def _order(mark: str) -> int:
+    return int(mark) if mark.isdecimal() else 1_000 + ord(mark)
+
+
+def _told(text: str, others: list[str], *, against: bool = False) -> str:
+    """What was decided, as one sentence."""
+    label = _label(text, _LABEL_CHARS).rstrip(" .,;")
+    passed = [one for one in (_label(other, _OTHER_CHARS) for other in others) if one and one != label][:2]
+    over = f", over {' and '.join(one.rstrip(' .,;') for one in passed)}" if passed else ""
+    return f"Decided{' against' if against else ''}: {label}{over}."
+
+
+def _label(text: str, limit: int) -> str:
+    """The name of an option: what stands before its description."""
+    return whole_words(_parts(text)[0], limit)
+
+
+def _rest(text: str) -> str:
+    """Its description."""
+    return whole_words(_parts(text)[1], _WORDS_CHARS)
+
+
+def _parts(text: str) -> tuple[str, str]:
+    text = _NUMBERED.sub("", text)
+    found = _DESCRIBED.search(text)
+    if found is None or found.start() < 6:
+        return text, ""
+    rest = text[found.end() :]
+    if "(" not in found[0]:
+        return text[: found.start()], rest
+    return (text[: found.start()], rest[:-1]) if rest.endswith(")") and rest.count(")") == 1 else (text, "")
+
+
+def _why(described: str, question: str, words: str) -> str | None:
+    said = f'the user said: "{whole_words(words, _WORDS_CHARS)}"' if words and "?" not in words else ""
+    parts = (described.rstrip(" .;"), f"asked: {question}" if question else "", said)
+    return "; ".join(part for part in parts if part)[:_WHY_CHARS] or None
 
 
 def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]:
@@ -206,9 +274,11 @@ def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]
         said = plain(one.text)
         if not 30 <= len(said) <= 320 or _procedural(said) or _DONE.search(said) or not _PROPOSAL.search(said):
             continue
+        if _CONDITIONAL.search(said) or said.endswith(("?", ":")):
+            continue
         yield _decision(
             story,
-            f"Agreed with the user: {said}",
+            f"Decided: {_PROPOSING.sub('', said)}",
             prompt,
             (story.cite(before, one.start, one.end), story.cite(prompt.event, first.start, first.end)),
             0.6,
@@ -217,8 +287,8 @@ def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]
 
 
 def _refusal(story: Story, prompt: Prompt, call: Event) -> Iterator[Draft]:
-    said = plain(prompt.text, _WORDS_CHARS)
-    what = plain(call.text, 160)
+    said = whole_words(plain(prompt.text), _WORDS_CHARS)
+    what = whole_words(plain(call.text), 120)
     if (
         "?" in said
         or len(said) < 8
@@ -245,39 +315,45 @@ def _asked(story: Story, run: Run) -> Iterator[Draft]:
     result = run.result
     assert result is not None
     for pair in _PAIR.finditer(result.text[:4_000]):
-        question, answer = plain(pair[1], _QUESTION_CHARS), _LABEL_END.sub("", plain(pair[2], _OPTION_CHARS))
+        question, answer = plain(pair[1]), _LABEL_END.sub("", plain(pair[2]))
         if _procedural(question) or _procedural(answer) or _VERB_ALONE.match(answer) or answer.endswith("?"):
             continue
-        more = _described(run.call.text, pair[2])
-        content = f"{question} The user chose: {answer}" + (f" ({more})" if more else "")
+        if _OF_THE_TASK.search(question) or len(question) > _ASKED_CHARS:
+            continue
+        described, others = _described(run.call.text, pair[2])
         yield Draft(
             kind="decision",
-            content=content[:MAX_DRAFT_CHARS],
+            content=whole_words(_told(answer, others), MAX_DRAFT_CHARS),
             evidence=(story.cite(result, pair.start(), pair.end()),),
             occurred_at=result.occurred_at,
+            why=_why(described, question, ""),
             importance=0.65,
             confidence=0.9,
             checked=True,
         )
 
 
-def _described(call: str, label: str) -> str:
-    """What the dialog said about the option that was chosen."""
+def _described(call: str, label: str) -> tuple[str, list[str]]:
+    """What the dialog said about the option that was chosen, and the options that were not."""
     try:
         given: Any = orjson.loads(call)
     except ValueError:
-        return ""
+        return "", []
     for question in given.get("questions", ()) if isinstance(given, dict) else ():
-        for option in question.get("options", ()) if isinstance(question, dict) else ():
-            if isinstance(option, dict) and option.get("label") == label and isinstance(option.get("description"), str):
-                return plain(option["description"], 200)
-    return ""
+        options = question.get("options", ()) if isinstance(question, dict) else ()
+        named = [one for one in options if isinstance(one, dict) and isinstance(one.get("label"), str)]
+        chosen = next((one for one in named if one["label"] == label), None)
+        if chosen is not None:
+            told = chosen.get("description")
+            others = [_LABEL_END.sub("", plain(one["label"])) for one in named if one is not chosen]
+            return whole_words(plain(told), _WORDS_CHARS) if isinstance(told, str) else "", others
+    return "", []
 
 
-def _question(text: str) -> str:
-    """The last question of a text, where it is short enough to stand before an answer."""
+def _question(text: str, end: int) -> str:
+    """The last question before a place, where it is short enough to be told with its answer."""
     last = ""
-    for one in sentences(text, max(0, len(text) - _TAIL)):
+    for one in sentences(text, max(0, end - _TAIL), end):
         said = plain(one.text)
         if said.endswith("?") and 12 <= len(said) <= _QUESTION_CHARS:
             last = said
@@ -288,12 +364,20 @@ def _procedural(text: str) -> bool:
     return _PROCEDURE.search(text) is not None
 
 
-def _decision(story: Story, content: str, prompt: Prompt, evidence: tuple[Any, ...], importance: float) -> Draft:
+def _decision(
+    story: Story,
+    content: str,
+    prompt: Prompt,
+    evidence: tuple[Evidence, ...],
+    importance: float,
+    why: str | None = None,
+) -> Draft:
     return Draft(
         kind="decision",
-        content=content[:MAX_DRAFT_CHARS],
+        content=whole_words(content, MAX_DRAFT_CHARS),
         evidence=evidence,
         occurred_at=prompt.event.occurred_at,
+        why=why,
         importance=importance,
         confidence=0.8,
         checked=True,

@@ -53,7 +53,8 @@ _CHOICE = re.compile(
     re.IGNORECASE,
 )
 _WRONG = re.compile(
-    r"\b(?:root cause|bug|culprit|mistake|fail(?:s|ed|ure)|broke|breaks|crash\w*|fix(?:ed)?|race|missing)\b", re.IGNORECASE
+    r"\b(?:root cause|bug|culprit|mistake|fail(?:s|ed|ure)|broke|breaks|crash\w*|fix(?:ed)?|race|missing)\b",
+    re.IGNORECASE,
 )
 _SIGNS = (
     (1.5, re.compile(r"\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b")),

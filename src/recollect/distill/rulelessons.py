@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
 from recollect.distill.rulestory import Run, Said, Story, Told
 from recollect.distill.ruletopics import anchors_of
-from recollect.distill.sentences import Sentence, plain
+from recollect.distill.sentences import Sentence, plain, whole_words
 from recollect.distill.testruns import piped, runner_of, steps
 from recollect.model import Evidence
-from recollect.text import one_line
 
 _MAX_EPISODES, _MAX_TOLD, _MAX_SEEN = 4, 3, 2
 _LOOKED_AT = 4_000
@@ -100,6 +99,8 @@ _LABEL = re.compile(
     r"^(?:[*_]{0,2}(?:root cause|cause|problem|issue|fix|the fix|key fix|why|result|note)[^:\n]{0,40}:[*_]{0,2}\s*)",
     re.IGNORECASE,
 )
+_OF_MYSELF = re.compile(r"\b(?:I'm|I am|I was|I'd|my (?:change|edit|fix|mistake|test)\w*)\b")
+_OF_NOW = re.compile(r"\b(?:is|are) (?:failing|broken|missing|wrong|being)\b|\bstill\b", re.IGNORECASE)
 _WRONG_AFTER = re.compile(
     r"\b(?:i was wrong|that was (?:wrong|incorrect|an over-?correction|a mistake|the wrong)"
     r"|my (?:earlier|previous) \w+ (?:was|were) (?:wrong|incorrect)|i (?:misread|misunderstood)"
@@ -183,7 +184,7 @@ def _causes(story: Story) -> list[_Cause]:
             weight = _weight(text, marked)
             marked = _SEEN.match(text) is not None and len(text) < 90
             if weight:
-                plainly = _ROOT.search(text) is not None or _FIX.search(text) is not None
+                plainly = (_ROOT.search(text) or _FIX.search(text)) is not None and _OF_NOW.search(text) is None
                 whole = _with_next(said, sentence, told[at + 1] if at + 1 < len(told) else None)
                 found.append(_Cause(said, whole, weight + said.final, plainly))
     return found[-_MAX_CAUSES:]
@@ -214,7 +215,7 @@ def _weight(text: str, marked: bool) -> int:
         return 0
     inline = _SEEN_INLINE.match(text)
     rest = text[inline.end() :] if inline else text
-    if NARRATED.search(rest) or len(rest) < _SHORTEST:
+    if NARRATED.search(rest) or len(rest) < _SHORTEST or _OF_MYSELF.search(rest):
         return 0
     weight = (
         3 * bool(_ROOT.search(text))
@@ -285,9 +286,8 @@ def _checked(story: Story, episode: _Episode, cause: _Cause) -> Draft:
     assert result is not None
     assert episode.passed.result is not None
     statement = _statement(cause)
-    shown = one_line(error.line, 140)
-    command = one_line(episode.failed.target, 80)
-    content = f"{statement} (Seen as `{shown}`; `{command}` passed afterwards.)"
+    command = whole_words(episode.failed.target, 80)
+    why = f"it was seen as: {whole_words(error.line, 160)}; `{command}` passed afterwards"
     at = result.text.find(error.line)
     spans = [
         story.cite(cause.said.event, cause.sentence.start, cause.sentence.end),
@@ -295,14 +295,23 @@ def _checked(story: Story, episode: _Episode, cause: _Cause) -> Draft:
     ]
     return Draft(
         kind="lesson",
-        content=content[:MAX_DRAFT_CHARS],
+        content=statement[:MAX_DRAFT_CHARS],
         evidence=tuple(spans),
         occurred_at=episode.passed.result.occurred_at,
+        why=why,
         importance=0.6,
         confidence=0.8,
         tags=(f"error-{error.key}",),
         anchors=(f"command:{command}", *anchors_of(statement)),
-        checked=True,
+        checked=cause.plainly or not _edited(story, episode),
+    )
+
+
+def _edited(story: Story, episode: _Episode) -> bool:
+    """Whether files were changed in between: what was merely seen to be wrong in them is so no longer."""
+    return any(
+        run.action == "edit" and run.failed is not True and episode.failed.place < run.place < episode.passed.place
+        for run in story.runs
     )
 
 

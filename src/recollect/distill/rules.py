@@ -82,8 +82,8 @@ def _latest(drafts: list[Draft]) -> list[Draft]:
 
 def _question(draft: Draft) -> str:
     """The question a decision answers."""
-    question, mark, _ = draft.content.partition("?")
-    return question.casefold() if mark and draft.kind == "decision" else ""
+    _, asked, question = (draft.why or "").partition("asked: ")
+    return question.partition("?")[0].casefold() if asked and draft.kind == "decision" else ""
 
 
 def _best(drafts: Iterable[Draft]) -> list[Draft]:

@@ -132,6 +132,7 @@ THINGS = (
 )
 # Said of the day.
 STATUS = any_of(
+    r"\b(?:we|i) (?:still |also |just |kinda |now )?(?:need|want|kinda|would like)\b|\bhow would\b",
     r"\b(?:still|again|currently|at the moment|right now|just now|already|yet|is now|are now|anymore\?|momentan|gerade|toujours pas)\b",
     r"\b(?:is|are|was|were|looks?|seems?|feels?) (?:\w+ly |too |so |a bit |a little |kind of |pretty |very |completely )*(?:red|green|blue"
     r"|down|up|broken|blank|empty|weird|slow|wrong|off|missing|gone|stuck|failing|running|done(?! (?:with|by|via|in)\b)|ready|good|nice|great|fine|bad|ugly|ok|okay"

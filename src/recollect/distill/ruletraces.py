@@ -59,9 +59,8 @@ def _stashes(story: Story) -> Iterator[Draft]:
             content=f"Work was put into a git stash and not taken back in that session: {one_line(said[1], 160)}.",
             evidence=(story.cite(kept.result, said.start(), said.end()), story.cite(kept.call)),
             occurred_at=kept.result.occurred_at,
-            importance=0.5,
-            checked=True,
-        )
+            importance=0.4,
+        )  # soon untrue: nobody should read it unless they ask
 
 
 def _issues(story: Story) -> Iterator[Draft]:

@@ -49,8 +49,14 @@ _JOINED = 360
 _LONG_FEEDBACK = 500
 _OF_A_PERSON = re.compile(r"\b(?:my|our) \w+|\b[A-Z][a-z]+\b")  # somebody is named, whatever else is said
 _OR_ELSE = re.compile(r"\b(?:or|otherwise|because|sonst|sinon|si no)\b", re.IGNORECASE)
+_THINKING = re.compile(
+    r"^(?:i (?:think|guess|feel like|believe)|i'd say|feel like|maybe|probably)\s+(?:that )?", re.IGNORECASE
+)
+_NAMING = re.compile(r"`|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
 _POINTS = re.compile(
-    r"^(?:this|that|it|them|the (?:above|following|latter)|to|what|how|why|when)\b(?! \w+ \w+ \w+)", re.IGNORECASE
+    r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module|package)\b)"
+    r"|the (?:above|following|latter)\b|(?:to|what|how|why|when)\b(?! \w+ \w+ \w+))",
+    re.IGNORECASE,
 )
 
 
@@ -197,10 +203,11 @@ def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]
 def _stands_alone(own: list[Sentence], first: int, last: int, prompt: Prompt, cue: Cue) -> bool:
     """Whether somebody who was not there would know what it is about."""
     said = FILLER.sub("", plain(own[first].text))
-    if not PRONOUN.match(said):
+    if not PRONOUN.match(_THINKING.sub("", said)):
         return True
     words = sum(len(WORD.findall(one.text)) for one in own[first : last + 1])
-    return words >= 8 or cue.importance >= 0.85
+    told = last > first or (cue.kind == "lesson" and cue.importance > 0.7)
+    return told and words >= 7 and cue.importance >= 0.7 and _NAMING.search(prompt.text, own[first].start) is not None
 
 
 def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draft:

@@ -78,3 +78,14 @@ def _cut(text: str, start: int, end: int) -> Iterator[Sentence]:
 def plain(text: str, limit: int = 0) -> str:
     """Text as one reads it: on one line, links by their names, nothing bold."""
     return one_line(_BOLD.sub("", _LINK.sub(r"\1", text)), limit)
+
+
+def whole_words(text: str, limit: int) -> str:
+    """Text on one line of at most so many characters that ends with a clause, or at least with a word."""
+    text = one_line(text)
+    if len(text) <= limit:
+        return text
+    cut = text[:limit]
+    clause = max(cut.rfind(mark) for mark in (". ", "; ", ", ", " - ", " — ", " ("))
+    cut = cut[:clause] if clause > limit // 2 else cut[: max(cut.rfind(" "), 1)]
+    return cut.rstrip(" ,;:-—(") + ("`" if cut.count("`") % 2 else "")

@@ -390,8 +390,8 @@ _DOING = (
     r"|serve|generate|regenerate|benchmark|profile)"
 )
 _DONE_WITH = (
-    r"(?:(?:is|are|(?:must|should|has to|have to) be) )?(?P<d>runs?|builds?|built|starts?|started|deploys?|deployed|released|executed|generated"
-    r"|formatted|linted|checked|installed)"
+    r"(?:(?:is|are|(?:must|should|has to|have to) be) )?"
+    r"(?P<d>runs?|builds?|built|starts?|started|deploys?|deployed|released|executed|generated|formatted|linted|checked|installed)"
 )
 _BY = r"(?:with|using|via|by running|through)"
 _COMMANDS = (

@@ -14,7 +14,8 @@ _UNINFLECTED = frozenset(
     ever""".split()
 )
 _SKIPPED = frozenset(
-    "also always already currently just never now often only rarely really sometimes still then usually mostly".split()
+    """also always already currently just kinda never now often only rarely really sometimes still then usually
+    mostly""".split()
 )
 _IRREGULAR = {
     "have": "has",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from recollect.clock import age_days, age_label, iso
+from recollect.distill.sayings import rank_of
 from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
 from recollect.recall import diversify, silence
 from recollect.recall.caveats import disputes, grounded
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from recollect.store.port import Matrix
 
 CANDIDATES = 64  # of each leg and tier, at least
-_BEHIND = 0.99  # of the score of what a project says is left to what its user says of the same in general
+_BEHIND = 0.99  # of the score of what weighs more is left to what says something else of the same
 POOL = 2  # times the limit: how many of the best variety is chosen from
 
 
@@ -63,7 +64,7 @@ def answer(
     for tier in question.tiers:
         scored = _search(store, scope, tier, terms, question, vector)
         ranked += _rank(store, scope, tier, scored, question)
-    ranked = _project_first(ranked)
+    ranked = _weightiest_first(ranked)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
     good = _from_many(good, question)
@@ -131,24 +132,29 @@ def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question
     return found
 
 
-def _project_first(ranked: list[_Candidate]) -> list[_Candidate]:
-    """Where a project and its user tell the value of one slot, what the project says comes before the personal one.
-
-    What is only quoted of a project comes before nothing.
-    """
-    told: dict[str, float] = {}
+def _weightiest_first(ranked: list[_Candidate]) -> list[_Candidate]:
+    """Of those that tell the value of one slot, a project's before its user's own, and what is trusted more first."""
+    told: dict[str, dict[tuple[bool, int], float]] = {}
     for one in ranked:
         memory = one.document.memory
-        if memory is not None and memory.slot and memory.project is not None and memory.trust != "quoted":
-            told[memory.slot] = max(told.get(memory.slot, 0.0), one.parts.final)
-    return [_behind(one, told) for one in ranked] if told else ranked
+        if memory is not None and memory.slot is not None and memory.superseded_at is None:
+            best = told.setdefault(memory.slot, {})
+            best[_weight(memory)] = max(best.get(_weight(memory), 0.0), one.parts.final)
+    return [_behind(one, told) for one in ranked]
 
 
-def _behind(one: _Candidate, told: Mapping[str, float]) -> _Candidate:
+def _behind(one: _Candidate, told: Mapping[str, Mapping[tuple[bool, int], float]]) -> _Candidate:
     memory = one.document.memory
-    if memory is None or memory.project is not None or memory.slot is None or memory.slot not in told:
+    if memory is None or memory.slot is None or memory.slot not in told:
         return one
-    return replace(one, parts=replace(one.parts, final=min(one.parts.final, told[memory.slot] * _BEHIND)))
+    above = [score for weight, score in told[memory.slot].items() if weight > _weight(memory)]
+    if not above:
+        return one
+    return replace(one, parts=replace(one.parts, final=min(one.parts.final, max(above) * _BEHIND)))
+
+
+def _weight(memory: Memory) -> tuple[bool, int]:
+    return memory.project is not None, rank_of(memory.trust)
 
 
 def _close_enough(store: Store, scope: Scope, ranked: list[_Candidate], *, hybrid: bool) -> list[_Candidate]:
