@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from recollect.recall.belief import Belief
     from recollect.recall.validity import Grounds, Look
 
+_REFRESH_SECONDS = 2.0  # while memories come in, what agents are shown is renewed no more often
+
 
 class Recollect:
     """A memory in one scope. Use `Recollect.open`, as a context manager."""
@@ -85,6 +88,7 @@ class Recollect:
         self._worker = Worker(self._background) if background else None
         self.directory: Path | None = None  # where it is used: hooks there tell of the project before a session ran
         self._grounds: Grounds | None = None
+        self._prepared = 0.0  # when that was last done, on the clock of this process
         self._stale = False  # what is laid ready for agents does not say what the memories say now
 
     @classmethod
@@ -274,14 +278,14 @@ class Recollect:
 
     def distill(self, sessions: Iterable[str] | None = None) -> Distilled:
         """Make memories of these sessions, or of all that are due; what is known already is not made twice."""
-        from recollect.pipeline.distilling import distill_due, distill_sessions
+        from recollect.pipeline.distilling import distill_sessions
 
-        model = self._consultant()
-        how: dict[str, Any] = {"extractor": model, "judge": model.judge if model else None}
         if sessions is None:
-            done = distill_due(self.store, self.scope, self._clock, **how)
+            done = self._distill_due(self.scope)
         else:
-            done = distill_sessions(self.store, self.scope, sessions, self._clock, **how)
+            model = self._consultant()
+            judge = model.judge if model else None
+            done = distill_sessions(self.store, self.scope, sessions, self._clock, extractor=model, judge=judge)
         if done.changed:
             self.prepare()
         self._ring()
@@ -291,7 +295,7 @@ class Recollect:
         """Lay ready what hooks will show agents, from what is known now; `directory` is one of this project's."""
         from recollect.pipeline.prepare import prepare
 
-        self._stale = False
+        self._stale, self._prepared = False, monotonic()
         return prepare(self.store, self.scope, self.settings, self._clock, directory=directory or self.directory)
 
     def standing(self, host: str = "claude", directory: Path | None = None) -> Block:
@@ -689,18 +693,26 @@ class Recollect:
 
     def _distilled(self, report: Report) -> None:
         """After sessions were read: memories of all that are due, whatever their project."""
-        from recollect.pipeline.distilling import distill_due
-
         if self.settings.distill:
-            model = self._consultant()
-            done = distill_due(
-                *(self.store, self.scope.within(None), self._clock),
-                extractor=model,
-                judge=model.judge if model else None,
-            )
+            done = self._distill_due(self.scope.within(None))
             report.distilled(done.outcomes, done.failed)
         self.prepare()
         self._ring()
+
+    def _distill_due(self, scope: Scope, only: Callable[[str], bool] = lambda session: True) -> Distilled:
+        from recollect.pipeline.distilling import distill_due
+
+        model = self._consultant()
+        judge = model.judge if model else None
+        return distill_due(self.store, scope, self._clock, only=only, extractor=model, judge=judge)
+
+    def _distill_talk(self) -> None:
+        """Memories of what programs recorded; agents' sessions are distilled by whoever reads them."""
+        from recollect.capture.sources import FLAVORS
+
+        if self.settings.distill:
+            done = self._distill_due(self.scope, lambda session: session.partition(":")[0] not in FLAVORS)
+            self._stale |= done.changed
 
     def _changed(self) -> None:
         """Memories changed: there are vectors to make, and what agents are shown is to be said anew."""
@@ -730,7 +742,9 @@ class Recollect:
         from recollect.pipeline.gists import summarize_due
 
         summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
-        self._refresh()
+        self._distill_talk()
+        if monotonic() - self._prepared > _REFRESH_SECONDS:
+            self._refresh()
         embedder = self.embedder()
         if embedder is not None and self._meaning.fits(embedder):
             with alone(self.settings.data_dir / "embed.lock") as free:

@@ -273,7 +273,7 @@ def test_ten_memories_cost_few_looks_and_then_none(root: Path, monkeypatch: pyte
         made.append(around(directory))
         return made[-1]
 
-    monkeypatch.setattr(validity.Repository, "around", watched)
+    monkeypatch.setattr(Repository, "around", watched)
     project, grounds = resolve(root).name, validity.Grounds()
     ten = [remembered(f"m{n}", "file:src/load.py", f"file:src/lost{n}.py", project=project) for n in range(10)]
     first = grounds.look(root, {}, SAID)
@@ -293,7 +293,12 @@ def test_ten_memories_cost_few_looks_and_then_none(root: Path, monkeypatch: pyte
 def test_looking_has_an_end(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     plain = Path.lstat
-    monkeypatch.setattr(Path, "lstat", lambda path: asked.append(path) or plain(path))
+
+    def counted(path: Path) -> os.stat_result:
+        asked.append(path)
+        return plain(path)
+
+    monkeypatch.setattr(Path, "lstat", counted)
     repository = Repository.around(root)
     anchors = [f"file:src/deep/down/{number}.py" for number in range(16)]
     for _ in range(50):

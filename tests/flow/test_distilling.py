@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -111,6 +112,17 @@ def test_a_chat_is_distilled_too(memory: Recollect) -> None:
     memory.distill()
     (wish,) = about(memory, "emojis")
     assert (wish.kind, wish.trust, wish.project) == ("preference", "user", None)
+
+
+def test_what_a_program_records_is_distilled_behind_its_back(opened: Callable[..., Recollect]) -> None:
+    """S4.6: the call returns, the memory comes."""
+    memory = opened(background=True)
+    memory.record("chat", "user", "I always want short answers without emojis.")
+    memory.record("chat", "assistant", "Sure.")
+    until = time.monotonic() + 20
+    while not about(memory, "emojis") and time.monotonic() < until:
+        time.sleep(0.05)
+    assert [one.trust for one in about(memory, "emojis")] == ["user"]
 
 
 def test_it_can_be_switched_off(opened: Callable[..., Recollect], agents: Agents) -> None:

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Recollect, Scope
+from recollect.distill import holding
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import uuid7
 from recollect.model import Evidence, Memory
@@ -372,7 +373,7 @@ def test_somebody_elses_change_in_between_is_read_again(
     if first:
         settled(memory, "postgres runs on port 5433", 1)
     once = [lambda: settled(memory, "postgres runs on port 6000", 2)]
-    plain = settling.hold
+    plain = holding.hold
 
     def meanwhile(*args: Any, **named: Any) -> Any:
         done = plain(*args, **named)

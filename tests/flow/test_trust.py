@@ -31,8 +31,11 @@ def contents(memory: Recollect) -> list[str]:
 
 
 def audited(memory: Recollect) -> list[tuple[str, str]]:
-    with apsw.Connection(str(memory.settings.data_dir / "recollect.db")) as connection:
+    connection = apsw.Connection(str(memory.settings.data_dir / "recollect.db"))
+    try:
         return list(connection.execute("SELECT action, subject FROM audit ORDER BY row"))
+    finally:
+        connection.close()
 
 
 # -- why it is believed ------------------------------------------------------------------------------------------------

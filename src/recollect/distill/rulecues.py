@@ -65,7 +65,7 @@ CUES = (
             r"|style|workflow)))\b|\bi wouldn'?t\b(?! (?:know|mind|say))",
             r"\bi (?:do(?:n'?t| not)|never) think (?:we|doing|using|adding|having|it'?s (?:a |worth"
             r"|good)|that'?s (?:a |worth|good)|\w+ing)\b",
-            r"\bi think .{3,120}?\b(?:is|are|would be|has)\b.{0,24}\b(?:fine|too? much|better|best"
+            r"\bi think (?:(?!\b(?:this|that|it)\b).){3,120}?\b(?:is|are|would be|has)\b.{0,24}\b(?:fine|too? much|better|best"
             r"|right|cleaner|simpler|good idea|(?:weak|worst|easiest|clean)\w*|overkill|unnecessary|enough|risk\w*)\b",
             r"\b(?:is|are|was) (?:probably )?(?:not )?a (?:good|bad|better) idea\b|\bit'?s (?:ok"
             r"|okay|fine) (?:to|that|if|as|for)\b|\b(?:is|are) also fine\b",
@@ -134,7 +134,8 @@ REQUEST = _any(
 )
 MOMENT = _any(
     r"\b(?:the current \w+|now|afterwards)[.!]*$|^\W*(?:ok(?:ay)?[, ]+|so )?now\b",
-    r"^\W*(?:\d{1,2}|[a-d])[).,:] ?\w+|^\W*(?:i (?:just|see|saw|got|remember|noticed|ran|tried)|i'?m just)\b",
+    r"^\W*(?:\d{1,2}|[a-d])[).,:] ?\w+|(?<!\w)[A-Ha-h]\)(?=\s)",
+    _SO + r"(?:i (?:just|see|saw|got|remember|noticed|ran|tried)|i'?m just)\b",
     r"\b(?:for now|for the time being|temporarily|just this once|vorerst|fürs erste|für den moment|pour l'instant"
     r"|pour le moment|por ahora|de momento|this once)\b",
     r"\b(?:right now|just now|today|tomorrow|tonight|this time|for the moment|at the moment"
@@ -204,7 +205,7 @@ ONLY_CHOICE = re.compile(
 SLASH = re.compile(r"^/[\w:.-]+\s+")
 FILLER = re.compile(
     r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no(?=[,.:!-]| (?:it|its|they|theyre|that|thats|this|we|i|you)\b)|nope|oh|ah|well|so|and"
-    r"|but|also|btw|by the way|hm+"
+    r"|but|also|btw|by the way|then|hm+"
     r"|please|though|alright|right|good|great|cool|thanks|nice|perfect)\b[\s,.:!-]+)+",
     re.IGNORECASE,
 )

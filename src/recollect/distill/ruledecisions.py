@@ -15,12 +15,14 @@ import orjson
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
 from recollect.distill.rulestory import Prompt, Run, Story
 from recollect.distill.sentences import Sentence, plain, sentences, whole_words
+from recollect.distill.stated import telling
 from recollect.model import Event, Evidence
 
 _TAIL = 6_000  # characters at the end of an answer in which its questions stand
 _QUESTION_CHARS, _ASKED_CHARS, _WORDS_CHARS, _WHY_CHARS = 160, 240, 200, 460
 _LABEL_CHARS, _OTHER_CHARS = 180, 60
 _MAX_OPTIONS = 12
+_TELLING = 2  # words without which a question tells nothing
 
 _OPTION = re.compile(
     r"^[ \t]*(?:[-*•][ \t]+)?(?:#{1,4}[ \t]+)?[*_(]{0,3}(?:Option[ \t]+|Approach[ \t]+)?\(?([A-Ha-h]"
@@ -104,7 +106,7 @@ _WHAT_NEXT = re.compile(
 )
 # Asked of the one who is asked, or of how to do what is being done: the answer is of no use afterwards.
 _OF_THE_TASK = re.compile(
-    r"\b(?:(?:do|would|did) you (?:want|like|prefer|mean|think)|you(?:r| are|'re)? (?:thinking|goal|primary|priority|intent)"
+    r"\b(?:(?:do|would|did) you (?:mean|think)|would you like|you(?:r| are|'re)? (?:thinking|goal|primary|priority|intent)"
     r"|are you|your (?:\w+ )?(?:goal|thinking|priority|intent\w*)|should i\b|shall i|how much|most valuable|want me"
     r"|which is correct|does (?:that|this) (?:match|sound|look)|what (?:typically|kind of)|how do you|this (?:tool\w*|skill)"
     r"|the skill know)\b",
@@ -152,8 +154,9 @@ def _answer(story: Story, prompt: Prompt) -> Iterator[Draft]:
     menu = options(prompt.before.text)
     chosen = [(one, option) for one in _marked(prompt, own) if menu and (option := _chosen(one.text, menu)) is not None]
     if chosen:
+        several = len(chosen) > 1
         for sentence, option in chosen[:4]:
-            yield from _choice(story, prompt, sentence, option, menu)
+            yield from _choice(story, prompt, sentence, option, menu, several=several)
     elif len(prompt.text) < 200:
         yield from _agreement(story, prompt, own[0])
 
@@ -188,7 +191,9 @@ def _chosen(said: str, menu: list[Option]) -> Option | None:
     return next((option for option in reversed(menu) if option.mark == mark), None)
 
 
-def _choice(story: Story, prompt: Prompt, sentence: Sentence, option: Option, menu: list[Option]) -> Iterator[Draft]:
+def _choice(
+    story: Story, prompt: Prompt, sentence: Sentence, option: Option, menu: list[Option], *, several: bool
+) -> Iterator[Draft]:
     before = prompt.before
     assert before is not None
     text = plain(option.text)
@@ -197,11 +202,11 @@ def _choice(story: Story, prompt: Prompt, sentence: Sentence, option: Option, me
         return
     if _WHAT_NEXT.search(question) or _OF_THE_TASK.search(question):
         return
-    if question and _procedural(question):
+    if question and (_procedural(question) or len(set(telling(question))) < _TELLING):
         question = ""
     rest = plain(sentence.text)
     against = _DECLINED.search(rest) is not None
-    others = [] if against else [plain(one.text) for one in _beside(menu, option)]
+    others = [] if against or several else [plain(one.text) for one in _beside(menu, option)]
     yield _decision(
         story,
         _told(text, others, against=against),
@@ -231,7 +236,8 @@ def _order(mark: str) -> int:
 def _told(text: str, others: list[str], *, against: bool = False) -> str:
     """What was decided, as one sentence."""
     label = _label(text, _LABEL_CHARS).rstrip(" .,;")
-    passed = [one for one in (_label(other, _OTHER_CHARS) for other in others) if one and one != label][:2]
+    passed = [_label(other, _OTHER_CHARS) for other in others if not other.endswith("?")]
+    passed = [one for one in passed if one and one != label and one.count('"') % 2 == 0][:2]
     over = f", over {' and '.join(one.rstrip(' .,;') for one in passed)}" if passed else ""
     return f"Decided{' against' if against else ''}: {label}{over}."
 
@@ -252,6 +258,8 @@ def _parts(text: str) -> tuple[str, str]:
     if found is None or found.start() < 6:
         return text, ""
     rest = text[found.end() :]
+    if text.count('"', 0, found.start()) % 2:
+        return text, ""
     if "(" not in found[0]:
         return text[: found.start()], rest
     return (text[: found.start()], rest[:-1]) if rest.endswith(")") and rest.count(")") == 1 else (text, "")

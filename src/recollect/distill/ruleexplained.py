@@ -35,7 +35,7 @@ _EXPLAINS = re.compile(
 )
 # It begins by pointing, by telling what was done, or by telling what to do; or it is about the work and not the thing.
 _OTHERWISE = re.compile(
-    r"^\W*(?:(?:this|that|it|they|these|those|he|she|its|their|here|there|both|also|same|you|if you|yes|no|ok|good|right"
+    r"^\W*(?:(?:this|that|it|they|these|those|he|she|its|their|here|there|both|also|same|you|if|yes|no|ok|good|right"
     r"|done|all|everything|i|we|my|your|our next|added|updated|created|removed|renamed|verified|documents?|documented"
     r"|contents|tests?|check|moved|corrected|tightened|refactored|replaced|implemented|wrote|extracted|introduced"
     r"|changed|confirmed|looking|detecting|function|issue|the (?:pr|plan|diff|commit|branch|test|tests|script|agent)"

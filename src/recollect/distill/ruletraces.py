@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from recollect.distill.draft import Draft
 from recollect.distill.rulestory import Run, Story
-from recollect.distill.sentences import plain
+from recollect.distill.sentences import plain, whole_words
 from recollect.text import one_line
 
 _LOOKED_AT = 20_000
@@ -111,12 +111,13 @@ def _documents(story: Story) -> Iterator[Draft]:
             if any(str(path).endswith(found[1]) for path in edited):
                 made[found[1]] = Draft(
                     kind="reference",
-                    content=f'`{found[1]}` was written when the user asked: "{plain(own[0].text, 200)}"',
+                    content=f"`{found[1]}` was written in that session, because the user asked for it.",
                     evidence=(
                         story.cite(said.event, found.start(), found.end(1)),
                         story.cite(prompt.event, own[0].start, own[0].end),
                     ),
                     occurred_at=said.event.occurred_at,
+                    why=f'the user said: "{whole_words(plain(own[0].text), 200)}"',
                     importance=0.5,
                     anchors=(f"file:{found[1]}",),
                     checked=True,

@@ -52,7 +52,7 @@ _OR_ELSE = re.compile(r"\b(?:or|otherwise|because|sonst|sinon|si no)\b", re.IGNO
 _THINKING = re.compile(
     r"^(?:i (?:think|guess|feel like|believe)|i'd say|feel like|maybe|probably)\s+(?:that )?", re.IGNORECASE
 )
-_NAMING = re.compile(r"`|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
+_NAMING = re.compile(r"`|\b\d|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
 _POINTS = re.compile(
     r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module|package)\b)"
     r"|the (?:above|following|latter)\b|(?:to|what|how|why|when)\b(?! \w+ \w+ \w+))",

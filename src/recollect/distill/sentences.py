@@ -23,6 +23,7 @@ _NO_END = re.compile(
 )
 _LINK = re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\n]{0,400}\)")
 _BOLD = re.compile(r"\*\*|(?<![\w*`])[*_](?=\w)|(?<=\w)[*_](?![\w*`(])")
+_HANGING = re.compile(r"(?:\s+(?:and|or|with|to|in|the|a|an|of|for|at|by|as|is|that|from|on))+$", re.IGNORECASE)
 _LEFT = " \t\r\n\"'“”‘’«»|"
 
 
@@ -88,4 +89,5 @@ def whole_words(text: str, limit: int) -> str:
     cut = text[:limit]
     clause = max(cut.rfind(mark) for mark in (". ", "; ", ", ", " - ", " — ", " ("))
     cut = cut[:clause] if clause > limit // 2 else cut[: max(cut.rfind(" "), 1)]
-    return cut.rstrip(" ,;:-—(") + ("`" if cut.count("`") % 2 else "")
+    cut = _HANGING.sub("", cut.rstrip(" ,;:-—("))
+    return cut + ("`" if cut.count("`") % 2 else "")

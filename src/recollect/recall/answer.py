@@ -133,7 +133,10 @@ def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question
 
 
 def _weightiest_first(ranked: list[_Candidate]) -> list[_Candidate]:
-    """Of those that tell the value of one slot, a project's before its user's own, and what is trusted more first."""
+    """Of those that tell the value of one slot, a project's before its user's own, and what is trusted more first.
+
+    What is only quoted of a project comes before nothing.
+    """
     told: dict[str, dict[tuple[bool, int], float]] = {}
     for one in ranked:
         memory = one.document.memory
@@ -154,7 +157,7 @@ def _behind(one: _Candidate, told: Mapping[str, Mapping[tuple[bool, int], float]
 
 
 def _weight(memory: Memory) -> tuple[bool, int]:
-    return memory.project is not None, rank_of(memory.trust)
+    return memory.project is not None and memory.trust != "quoted", rank_of(memory.trust)
 
 
 def _close_enough(store: Store, scope: Scope, ranked: list[_Candidate], *, hybrid: bool) -> list[_Candidate]:
