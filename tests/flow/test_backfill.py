@@ -153,6 +153,20 @@ def test_a_damaged_file_does_not_stop_the_choice(memory: Recollect, agents: Agen
     assert memory.backfill("claude").failed == 1
 
 
+def test_with_a_model_a_dry_run_says_what_it_would_cost(
+    cli: Cli, agents: Agents, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S4.18."""
+    agents.claude(S, 50)
+    monkeypatch.setenv("RECOLLECT_LLM", "anthropic")
+    monkeypatch.setenv("RECOLLECT_LLM_MODEL", "claude-haiku-4-5")
+    found = cli("backfill", "claude", "--dry-run", "--json").json
+    assert 0.05 < found["cost_estimate_usd"] < 0.5
+    assert "for about 0." in cli("backfill", "claude", "--dry-run").err
+    monkeypatch.setenv("RECOLLECT_LLM_MODEL", "a-model-of-our-own")
+    assert cli("backfill", "claude", "--dry-run", "--json").json["cost_estimate_usd"] is None
+
+
 def test_a_dry_run_counts_and_writes_nothing(cli: Cli, agents: Agents, own_home: Path) -> None:
     agents.claude(S, 2)
     found = cli("backfill", "claude", "--dry-run", "--json").json

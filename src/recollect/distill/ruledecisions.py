@@ -116,6 +116,9 @@ _NUMBERED = re.compile(r"^(?:option|approach) \w\s*(?:[-–—:]\s*)", re.IGNORE
 _MID_SENTENCE = re.compile(r"(?:is|are|was|would|and|or|but|with|to|for|of|which)\b")  # the option is in a sentence
 _DESCRIBED = re.compile(r"\s+[-–—]\s+|:\s+|(?<=\w)\.\s+|\s+\((?!s\))|,\s+(?:so|which|as|for|because)\b\s*")
 _CONDITIONAL = re.compile(r"^(?:if|unless|when|once)\b|\bone option\b|\bif you\b", re.IGNORECASE)
+_ONE_OPTION = re.compile(
+    r"^if you (?:want|like|prefer)[^,]{0,80}, (?:one option is|i(?:'d| would) (?:suggest|recommend)) to ", re.IGNORECASE
+)
 _PROPOSING = re.compile(
     r"^(?:(?:so|then|and|ok(?:ay)?),? )+|^(?:(?:so|then|and|ok(?:ay)?),? )?(?:i(?:'d| would)? (?:suggest|recommend|propose|go with|prefer|pick)|my (?:recommendation"
     r"|suggestion|pick|preference)(?: is| would be)?:?|i'm leaning towards?|i(?:'d)? lean towards?)\s+(?:to |that |we )*",
@@ -282,6 +285,7 @@ def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]
         said = plain(one.text)
         if not 30 <= len(said) <= 320 or _procedural(said) or _DONE.search(said) or not _PROPOSAL.search(said):
             continue
+        said = _ONE_OPTION.sub("", said)
         if _CONDITIONAL.search(said) or said.endswith(("?", ":")):
             continue
         yield _decision(

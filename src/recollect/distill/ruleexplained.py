@@ -20,11 +20,11 @@ from recollect.distill.rulestory import Said, Story
 from recollect.distill.sentences import Sentence
 from recollect.stopwords import STOP_WORDS
 
-_MAX_EXPLAINED = 4
+_MAX_EXPLAINED = 5
 _MAX_CANDIDATES = 2_000
 _SHORTEST, _LONGEST = 60, 360
 _SHARED = 0.5  # of the words of two that makes one of them enough
-_LEAST = 1.6  # a lower score is not worth a memory
+_LEAST = 2.2  # a lower score is not worth a memory
 _LOOKED_AT = 3_000  # characters of a prompt
 
 _EXPLAINS = re.compile(

@@ -203,6 +203,7 @@ STANDING = (
             r"|done|logged|tested|committed|sorted|prefixed|pushed|merged|imported|returned|quoted|in|on|by|\w+ed (?:as|in|by"
             r"|with|to|from))\b",
             r"\b(?:maximum|max|minimum|min)\.? (?:\w+ ){1,3}(?:is|are|of) \d",
+            r"\b(?:before|for|in|on|after|when|with) (?:a|an|any|all|every|each|most|larger?|big|bigger|new) [\w -]{3,60}\bi want\b",
             r"\bi want (?:all|every|each|no|any)\b(?! (?:of (?:this|that|it|them)|this|that))",
             r"\bi (?:really )?(?:want|expect|need) you to (?:always|never|ask|tell me (?:before|when|if)|check with me|warn"
             r"|confirm|keep|stop|avoid|be\b|answer|reply|respond)",

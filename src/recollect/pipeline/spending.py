@@ -26,6 +26,8 @@ BYTES_PER_TOKEN = 2  # at the worst; English has four, Chinese about two and a h
 SILENT_AFTER = 6  # calls in a row without an answer, and it is left alone ...
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=15), timedelta(hours=2)  # ... for so long, doubled each time
 
+_READ_A_TURN, _WRITTEN_A_TURN = 1_940, 120  # on average, of 847 turns of real coding sessions
+
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
@@ -133,6 +135,14 @@ def price_of(model: str, read: int, written: int, settings: Settings) -> float |
     """What so many tokens cost by the list of prices; None for a model that is not on it."""
     name = model.partition(":")[2]
     return priced(Cost("", "", _NEVER, name, input=read, output=written), settings.prices).usd
+
+
+def estimate(turns: int, settings: Settings) -> tuple[int, float | None]:
+    """About how many tokens distilling so many turns takes, and their price where it is known; 0 without a model."""
+    if settings.llm == "none":
+        return 0, 0.0
+    read, written = turns * _READ_A_TURN, turns * _WRITTEN_A_TURN
+    return read + written, price_of(f"{settings.llm}:{settings.llm_model}", read, written, settings)
 
 
 def given_up(failure: RetryableError) -> ModelUnavailable:

@@ -39,9 +39,21 @@ def run(args: Namespace, console: Output) -> int:
         report = memory.backfill(
             args.agent, project=project, session=args.session, limit=args.limit, dry_run=args.dry_run, progress=progress
         )
+    from recollect.pipeline.spending import estimate
+
+    settings = place.loaded.settings
+    tokens, usd = estimate(report.turns, settings)
     if console.json:
-        console.document({**report.as_dict(), "dry_run": args.dry_run, "cost_estimate_usd": 0.0})
+        console.document({**report.as_dict(), "dry_run": args.dry_run, "cost_estimate_usd": usd})
         return 0
     report_lines(report, console, dry_run=args.dry_run)
-    console.note("No language model is configured: this costs nothing.")
+    if settings.llm == "none":
+        console.note("No language model is configured: this costs nothing.")
+    else:
+        price = "at a price that is not known" if usd is None else f"for about {usd:.2f} USD"
+        did = "would read" if args.dry_run else "reads"
+        console.note(
+            f"The language model {did} about {tokens:,} tokens {price}, within the daily budget"
+            f" of {settings.llm_daily_tokens:,} tokens and {settings.llm_daily_usd:g} USD."
+        )
     return 0
