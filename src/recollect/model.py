@@ -23,8 +23,8 @@ KIND_ALIASES = {"user": "preference", "feedback": "lesson", "project": "fact", "
 
 ORIGINS = ("user", "assistant", "tool", "web", "import", "injected")
 
-# How far a memory is trusted: a user's own words, or confirmed by them; computed from what was done, or agreed to by the
-# user; or anything else, which is shown as quoted data when asked for and never put before an agent by itself.
+# How far a memory is trusted: a user's own words, or confirmed by them; computed from what was done, or agreed to by
+# the user; or anything else, which is shown as quoted data when asked for and never put before an agent by itself.
 TRUSTS = ("user", "checked", "quoted")
 SAID = "said"  # the maker of what somebody wrote down; others are "rules" and the names of language models
 

@@ -36,8 +36,9 @@ def test_the_chosen_option_is_the_decision(answer: str, chosen: str) -> None:
     (draft,) = told.drafts
     assert draft.kind == "decision"
     assert draft.checked
-    assert f"The user chose: {chosen}" in draft.content
-    assert draft.content.startswith("Where should the summaries be stored?")
+    assert draft.content.startswith(f"Decided: {chosen}")
+    assert draft.content.endswith(".")
+    assert "asked: Where should the summaries be stored?" in (draft.why or "")
     option, words = told.cited(draft)
     assert chosen in option
     assert words in answer
@@ -48,7 +49,7 @@ def test_the_chosen_option_is_the_decision(answer: str, chosen: str) -> None:
     ["A file would be nice", "a nicer name would help", "i like it", "what about the size?", "D", "2 more tests"],
 )
 def test_an_answer_that_chooses_nothing_decides_nothing(answer: str) -> None:
-    assert [draft for draft in decided(MENU, answer).drafts if "chose" in draft.content] == []
+    assert [draft for draft in decided(MENU, answer).drafts if draft.kind == "decision"] == []
 
 
 @pytest.mark.parametrize(
@@ -69,8 +70,42 @@ def test_numbered_answers_go_to_the_numbered_options() -> None:
     menu = "Two things to settle:\n1. Rename the sets, for they hold all branches by then\n2. Keep a list of helpers"
     told = decided(menu, "1. sounds good to me\n2. I think this is the weakest part, let's skip it")
     contents = sorted(told.contents)
-    assert contents[0].startswith("The user chose: Rename the sets")
-    assert contents[1].startswith("The user declined: Keep a list of helpers")
+    assert contents == ["Decided against: Keep a list of helpers.", "Decided: Rename the sets."]
+
+
+@pytest.mark.parametrize(
+    "answer", ["1. to do this it's an instructions thing, hey?", "4, but I'm assuming 2 is part of that solution?"]
+)
+def test_a_question_back_chooses_nothing(answer: str) -> None:
+    menu = "What should it do?\n1. Search the symbols before code is written\n2. Ask\n3. Wait\n4. Show the helpers"
+    assert decided(menu, answer).contents == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What's your primary goal here?",
+        "Which fix do you want me to implement for the blocker?",
+        "What are you thinking about?",
+    ],
+)
+def test_a_menu_about_the_task_at_hand_decides_nothing_that_lasts(question: str) -> None:
+    assert decided(f"{question}\n\nA) The quick and simple way\nB) The long and winding way", "B").contents == []
+
+
+def test_a_decision_is_told_as_whole_words_with_what_was_not_taken() -> None:
+    long = "keep the helper beside the code that it helps, " * 12
+    menu = f"Where does the helper live?\nA) In a package of its own - {long}\nB) In place (as now)\nC) Something else?"
+    (draft,) = decided(menu, "A please").drafts
+    assert draft.content == "Decided: In a package of its own, over In place."
+    assert (draft.why or "").endswith("asked: Where does the helper live?")
+    assert "…" not in f"{draft.content}{draft.why}"
+
+
+def test_only_the_options_of_the_same_list_were_not_taken() -> None:
+    menu = "Steps:\n1. Add a field to the state\n2. Fill it in\n\nHow is it kept?\nA) As one timestamp\nB) As a list of them"
+    (draft,) = decided(menu, "A").drafts
+    assert draft.content == "Decided: As one timestamp, over As a list of them."
 
 
 def test_a_list_of_the_authors_own_is_no_answer() -> None:
@@ -86,9 +121,7 @@ def test_a_proposal_is_decided_when_it_is_agreed_to() -> None:
         "I looked at both. My recommendation is to refuse `adoptHost` whenever `SkipVerify` is on.", "yes, do it"
     )
     (draft,) = told.drafts
-    assert draft.content == (
-        "Agreed with the user: My recommendation is to refuse `adoptHost` whenever `SkipVerify` is on."
-    )
+    assert draft.content == "Decided: refuse `adoptHost` whenever `SkipVerify` is on."
     assert len(draft.evidence) == 2
     assert draft.checked
 
@@ -119,7 +152,8 @@ def test_answers_in_a_dialog_of_the_host_are_decisions() -> None:
     told = Told().ask("Set up the release.").call("AskUserQuestion", {"questions": questions})
     told.result('User has answered: "Which platforms are released?"="Skip Windows", "Ready to start?"="Yes".')
     (draft,) = told.drafts
-    assert draft.content == "Which platforms are released? The user chose: Skip Windows (Only darwin and linux.)"
+    assert draft.content == "Decided: Skip Windows, over All."
+    assert draft.why == "Only darwin and linux; asked: Which platforms are released?"
     assert told.cited(draft) == ['"Which platforms are released?"="Skip Windows"']
 
 
@@ -136,7 +170,7 @@ def test_a_dialog_with_broken_arguments_is_still_read() -> None:
         .add("tool_call", "{not json", "assistant", "assistant", tool="Ask", action="ask", call="x")
     )
     told.add("tool_result", '"Which port is used?"="5433 for staging"', "tool", "tool", call="x", error=False)
-    assert told.contents == ["Which port is used? The user chose: 5433 for staging"]
+    assert told.contents == ["Decided: 5433 for staging."]
 
 
 def test_a_command_that_was_refused_with_a_reason() -> None:

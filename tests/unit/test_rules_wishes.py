@@ -23,7 +23,7 @@ from recollect.model import Session
         pytest.param("i dont want any new dependencies in here", "preference", id="dont want"),
         pytest.param("the timeout needs to be configurable for each customer", "preference", id="needs to be"),
         pytest.param("can we stick to the workflow of review before merging?", "preference", id="stick to"),
-        pytest.param("Let's use Postgres for the queue instead of Redis.", "preference", id="instead of"),
+        pytest.param("Let's use Postgres for the queue instead of Redis.", "decision", id="instead of"),
         pytest.param("We decided to use Postgres because the team knows it.", "decision", id="decided"),
         pytest.param("I think we should split the parser for clarity.", "decision", id="think we should"),
         pytest.param("I'd suggest we keep the old endpoint as an alias.", "decision", id="suggest"),

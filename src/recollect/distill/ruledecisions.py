@@ -318,7 +318,7 @@ def _refusal(story: Story, prompt: Prompt, call: Event) -> Iterator[Draft]:
         else f'The user refused {action} of `{what}`: "{said}"',
         prompt,
         (story.cite(prompt.event, 0, len(prompt.text)), story.cite(call, 0, min(len(call.text), 160))),
-        0.65,
+        0.72,
     )
 
 

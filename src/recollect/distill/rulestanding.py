@@ -162,6 +162,7 @@ STANDING = (
             r"|it|that))\b(?! when))",
             r"\b(?:i|we) (?:really |also )?like (?:to|it when|my|our|short|long|small|simple|plain|dark|light|clean|explicit"
             r"|having|when|\w+s (?:with|that|in)|\w+ \w+s\b)\b",
+            r"\b(?:please|can we|let'?s|always|we|to) stick (?:to|with) (?!\d|(?:this|that|it|option|the (?:first|second|plan))\b)",
             r"\bmy (?:favou?rite|preferred|preference|personal preference)\b",
             r"\b(?:it )?(?:annoys|bothers|irritates) me (?:when|that|if)\b",
             r"\bich (?:bevorzuge|hasse|hätte (?:lieber|gerne?)|will (?:nicht|keine?)|möchte (?:nicht|keine?|lieber)|mag"
