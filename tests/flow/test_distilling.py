@@ -88,6 +88,16 @@ def test_what_a_person_changed_is_theirs(memory: Recollect, agents: Agents, monk
     assert memory.get(rule.id).superseded_at is None
 
 
+def test_what_a_person_put_into_other_words_is_not_made_anew_beside_it(memory: Recollect, agents: Agents) -> None:
+    path = told(agents, RULE)
+    memory.sweep()
+    (rule,) = about(memory, "mocks")
+    memory.update(rule.id, content="No mocks, except of the clock.")
+    grow(path, claude_turn(S, 5, "Now run the linter."))
+    memory.sweep()
+    assert [one.content for one in about(memory, "mocks")] == ["No mocks, except of the clock."]
+
+
 @pytest.mark.parametrize("soft", [True, False], ids=["softly", "for good"])
 def test_what_a_user_forgot_does_not_come_back(memory: Recollect, agents: Agents, soft: bool) -> None:
     path = told(agents, RULE)

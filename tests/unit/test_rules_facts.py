@@ -62,7 +62,7 @@ def test_work_that_was_put_aside_and_not_taken_back() -> None:
     told = Told().ask("stash the docs").run("git stash push -u -m 'docs tutorials'", said)
     (draft,) = told.drafts
     assert "On main: docs tutorials" in draft.content
-    assert draft.checked
+    assert not draft.checked, "soon untrue"
     assert told.run("git stash pop", "Dropped").contents == []
 
 
@@ -82,7 +82,7 @@ def test_a_document_that_was_asked_for() -> None:
     told.edit("/home/ann/app/docs/wip-bug.md").say("Created `docs/wip-bug.md` with the full context.")
     (draft,) = told.drafts
     assert draft.kind == "reference"
-    assert draft.content.startswith("`docs/wip-bug.md` was written when the user asked")
+    assert draft.content == "`docs/wip-bug.md` was written in that session, because the user asked for it."
     assert "file:docs/wip-bug.md" in draft.anchors
     assert told.run("rm docs/wip-bug.md").contents == []
 
@@ -99,7 +99,8 @@ def test_a_setting_with_which_it_went() -> None:
     told = Told().ask("Go.").run("go test ./...", BARRED, 1).run("env GOCACHE=/tmp/build go test ./...", "ok a 0.1s")
     (draft,) = told.drafts
     assert draft.kind == "lesson"
-    assert draft.content == (f"`go test ./...` failed with: {BARRED} With `GOCACHE=/tmp/build` before it, it passed.")
+    assert draft.content.startswith("`go test ./...` needs `GOCACHE=/tmp/build` before it here")
+    assert draft.why == f"it failed with: {BARRED}"
     assert draft.checked
     assert told.cited(draft)[0] == BARRED
 
@@ -107,7 +108,7 @@ def test_a_setting_with_which_it_went() -> None:
 def test_what_the_environment_never_allowed() -> None:
     told = Told().ask("Go.").run("go test ./net", "panic: listen tcp6 [::1]:0: bind: operation not permitted", 2)
     (draft,) = told.drafts
-    assert (draft.kind, draft.checked) == ("fact", True)
+    assert (draft.kind, draft.checked) == ("fact", False)
     assert "`go test ./net` failed once with: panic: listen tcp6" in draft.content
 
 

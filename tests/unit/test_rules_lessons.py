@@ -13,20 +13,29 @@ PASSED = "4 passed in 0.1s"
 
 def test_a_failure_its_cause_and_the_run_that_passed() -> None:
     told = Told().ask("Add the hook.").run("pytest -q", FAILED, 1)
-    told.say("I see the issue. The `parse_hook` function doesn't handle `session_end` at all.")
+    told.say("The reason was that the `parse_hook` function doesn't handle `session_end` at all.")
     told.edit("/home/ann/app/hooks.py").run("pytest -q", PASSED)
     (draft,) = [draft for draft in told.drafts if draft.kind == "lesson"]
-    assert draft.content.startswith("The `parse_hook` function doesn't handle `session_end` at all.")
-    assert "KeyError: 'session_end'" in draft.content
-    assert "`pytest -q` passed afterwards" in draft.content
+    assert draft.content == "The reason was that the `parse_hook` function doesn't handle `session_end` at all."
+    assert "KeyError: 'session_end'" in (draft.why or "")
+    assert "`pytest -q` passed afterwards" in (draft.why or "")
     assert draft.checked
     error = fingerprint(FAILED)
     assert error is not None
     assert draft.tags[0] == f"error-{error.key}"
     assert "command:pytest -q" in draft.anchors
     cause, seen = told.cited(draft)
-    assert cause == "The `parse_hook` function doesn't handle `session_end` at all."
+    assert cause == draft.content
     assert seen == error.line
+
+
+@pytest.mark.parametrize("edited", [True, False], ids=["in the code", "otherwise"])
+def test_what_was_only_seen_to_be_wrong_in_the_code_is_so_no_longer(edited: bool) -> None:
+    told = Told().ask("Add the hook.").run("pytest -q", FAILED, 1)
+    told.say("I see the issue. The `parse_hook` function doesn't handle `session_end` at all.")
+    told = told.edit("/home/ann/app/hooks.py") if edited else told
+    (draft,) = [draft for draft in told.run("pytest -q", PASSED).drafts if draft.kind == "lesson"]
+    assert draft.checked is not edited
 
 
 def test_the_last_explanation_holds() -> None:
@@ -34,9 +43,7 @@ def test_the_last_explanation_holds() -> None:
     told.say("Found the bug: the `loader` module returns the wrong `Session` type here.").run("pytest -q", FAILED, 1)
     told.say("Root cause: `parse_hook` is missing the `session_end` key entirely.").run("pytest -q", PASSED)
     lessons = [draft for draft in told.drafts if draft.checked and draft.kind == "lesson"]
-    assert [draft.content.split(" (Seen")[0] for draft in lessons] == [
-        "`parse_hook` is missing the `session_end` key entirely."
-    ]
+    assert [draft.content for draft in lessons] == ["`parse_hook` is missing the `session_end` key entirely."]
 
 
 def test_of_two_explanations_before_a_pass_the_last_holds() -> None:

@@ -47,6 +47,17 @@ _OTHERWISE = re.compile(
     r"|\blines? \d|\.\w{1,4}:\d|[?:]$|[{}<>|]{2}|→|✅|❌",
     re.IGNORECASE,
 )
+# Something the agent chose, with its because.
+_CHOSE = re.compile(
+    r"\b(?:kept|chose|avoided|went with|skipped|left|deliberately|intentionally|on purpose|by design|decided)\b.{5,200}"
+    r"\b(?:because|since|so that|to avoid|to keep|to stay|rather than)\b",
+    re.IGNORECASE,
+)
+_OF_THE_WORK = re.compile(
+    r"^(?:all|done|fixed|pushed|committed|opened|created)\b"
+    r"|\b(?:untracked|uncommitted|worktree|unstaged|stash|commits?|recommendation|option [a-d\d]|test run|ci)\b",
+    re.IGNORECASE,
+)
 _WELL = re.compile(r"[`\w(.-]")
 _CHOICE = re.compile(
     r"\b(?:kept|chose|avoided|went with|skipped|left|deliberate(?:ly)?|intentional(?:ly)?|on purpose|by design|decided)\b",
@@ -114,14 +125,20 @@ def _tells(text: str) -> bool:
         and text.count("`") % 2 == 0
         and _EXPLAINS.search(text) is not None
         and NAMES.search(text) is not None
-        and not (_OTHERWISE.search(text) or NARRATED.search(text) or HEDGED.search(text))
+        and not (NARRATED.search(text.removeprefix("I ")) or HEDGED.search(text))
+        and (_chose(text) or not _OTHERWISE.search(text))
     )
+
+
+def _chose(text: str) -> bool:
+    return _CHOSE.search(text) is not None and _OF_THE_WORK.search(text) is None
 
 
 def _scored(one: _Statement, asked: frozenset[str], often: dict[str, float], story: Story) -> _Statement:
     text, known = one.text, max(3, len(one.words))
     names = len(NAMES.findall(text))
     score = sum(weight for weight, sign in _SIGNS if sign.search(text))
+    score += 1.2 * _chose(text)
     score += 0.3 * (names >= 2) + 0.6 * (names >= 3)
     score += 0.5 * (len(text) >= 130) + 0.8 * (len(text) >= 200) - 0.4 * (len(text) < 80)
     score += len(one.words & asked) / known + 1.5 * sum(often.values()) / known

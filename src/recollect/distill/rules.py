@@ -46,9 +46,9 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
         *barred(story),
         *facts(story),
         *traces(story),
-        *explained(story),
     )
-    return [_named(draft) for draft in _best(found)]
+    more = [draft for draft in explained(story) if not any(_same_words(draft, other) for other in found)]
+    return [_named(draft) for draft in _best((*found, *more))]
 
 
 def _same_words(wish: Draft, decision: Draft) -> bool:

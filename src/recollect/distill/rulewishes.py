@@ -52,6 +52,11 @@ _OR_ELSE = re.compile(r"\b(?:or|otherwise|because|sonst|sinon|si no)\b", re.IGNO
 _THINKING = re.compile(
     r"^(?:i (?:think|guess|feel like|believe)|i'd say|feel like|maybe|probably)\s+(?:that )?", re.IGNORECASE
 )
+_PLAIN_END = re.compile(r"[:,;–—-]\s*$|\b(?:that|dass|que)\s*$", re.IGNORECASE)
+_VAGUE = re.compile(
+    r"\b(?:run|use|do|keep|have|make|add|put|change|drop|like|with|of|for|about|from|to|call|set\w*) (?:it|this|them)\b",
+    re.IGNORECASE,
+)
 _NAMING = re.compile(r"`|\b\d|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
 _POINTS = re.compile(
     r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module|package)\b)"
@@ -172,6 +177,8 @@ def _of_the_day(cue: Cue, said: str) -> bool:
         return STATUS.search(said) is not None or BROKEN.search(said) is not None or HERE.search(said) is not None
     if cue.importance >= 0.8 or cue.kind == "lesson":
         return False
+    if cue.kind == "decision" and _VAGUE.search(said) and not _NAMING.search(said):
+        return True
     process = cue.kind == "decision" and PROCESS.search(said)
     return bool(process) or BROKEN.search(said) is not None or HERE.search(said) is not None
 
@@ -211,7 +218,7 @@ def _stands_alone(own: list[Sentence], first: int, last: int, prompt: Prompt, cu
 
 
 def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draft:
-    said = LAST.sub("", FILLER.sub("", plain(prompt.text[start:end])))
+    said = LAST.sub("", _unmarked(FILLER.sub("", plain(prompt.text[start:end]))))
     said = said[1:-1] if said.startswith("(") and said.endswith(")") else said
     said = DONT.sub("don't", re.sub(r"\bi\b(?=[ '’])", "I", said))
     said, why = _with_reason(said)
@@ -225,6 +232,17 @@ def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draf
         importance=cue.importance,
         confidence=0.9 if cue.importance >= 0.8 else 0.75,
     )
+
+
+def _unmarked(said: str) -> str:
+    """Without the words that only announced it, where they do not deny anything."""
+    for _, marker in MARKERS:
+        found = marker.match(said)
+        if found and _PLAIN_END.search(found[0]) and not DENIAL.search(found[0]):
+            said = said[found.end() :]
+            break
+    found = AFTER.search(said)
+    return f"{said[: found.start()]}." if found and found.start() > _SHORTEST and not DENIAL.search(found[0]) else said
 
 
 def _of_the_user(said: str) -> str:

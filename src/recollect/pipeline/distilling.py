@@ -17,7 +17,7 @@ from recollect.distill.draft import RULES, RULES_VERSION, Draft
 from recollect.distill.rules import distill
 from recollect.distill.vet import Vetted, vet
 from recollect.errors import Conflict, NotFound, StoreError
-from recollect.model import Event, Memory, Scope, Session
+from recollect.model import Event, Evidence, Memory, Scope, Session
 from recollect.pipeline.settling import Judge, settle
 from recollect.store.port import Distillation, Store
 from recollect.text import dedup_key
@@ -98,8 +98,8 @@ class _Distilling:
             return
         before = self.store.distillations.get(self.scope, name)
         made = self._vetted(session, events, distill(session, events, self.store.digests.get(self.scope, name)))
-        self._retire(name, made.kept)
-        kept = [self._settle(memory) for memory in made.kept]
+        theirs = self._retire(name, made.kept)
+        kept = [self._settle(memory) for memory in made.kept if memory.evidence not in theirs]
         asked = -1 if before is None else before.asked
         if self.extractor is not None and events[-1].position > asked:
             drafts, asked = self.extractor.drafts(session, events, asked)
@@ -108,9 +108,7 @@ class _Distilling:
             made.refused.update(told.refused)
         self.store.distillations.put(
             self.scope,
-            Distillation(
-                name, RULES_VERSION, events[-1].position, self.clock(), asked, sum(kept), dict(made.refused)
-            ),
+            Distillation(name, RULES_VERSION, events[-1].position, self.clock(), asked, sum(kept), dict(made.refused)),
         )
         self.done.sessions += 1
         self.done.refused.update(made.refused)
@@ -124,16 +122,21 @@ class _Distilling:
         self.done.outcomes[settled.outcome] += 1
         return settled.outcome not in ("known", "withheld")
 
-    def _retire(self, session: str, made: Sequence[Memory]) -> None:
-        """End what the rules made of this session before and do not make any more."""
+    def _retire(self, session: str, made: Sequence[Memory]) -> set[tuple[Evidence, ...]]:
+        """End what the rules made of this session before and do not make any more; what a person put into other
+        words is theirs, and the words it came from are returned, so that it is not made anew beside it.
+        """
         texts = {dedup_key(memory.content) for memory in made}
         sources = {memory.evidence for memory in made}
+        theirs: set[tuple[Evidence, ...]] = set()
         for old in self.store.memories.of_session(self.scope, session):
-            ours = old.maker == RULES and old.superseded_at is None and old.confirmed_at is None
-            if not ours or self.store.memories.versions(self.scope, old.id):  # or edited by a person
+            if old.maker != RULES or old.superseded_at is not None:
                 continue
-            if dedup_key(old.content) not in texts and old.evidence not in sources:
+            if self.store.memories.versions(self.scope, old.id):
+                theirs.add(old.evidence)
+            elif old.confirmed_at is None and dedup_key(old.content) not in texts and old.evidence not in sources:
                 now = self.clock()
                 ended = replace(old, superseded_at=max(now, old.occurred_at), meta={**old.meta, "retired": True})
                 self.store.memories.update(self.scope, ended, at=now, note="retire")
                 self.done.outcomes["retired"] += 1
+        return theirs

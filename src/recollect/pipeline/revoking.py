@@ -66,7 +66,7 @@ def reinstate(store: Store, scope: Scope, source: str, clock: Clock) -> tuple[Me
             if _mark(memory).get("source") == source and memory.content
         ]
         if not found:
-            raise NotFound(f"nothing from {source[:60]} was revoked that can be given back")
+            raise NotFound(f"no deleted memory or revoked source {source[:60]} that can be brought back")
         changes = {memory.id: _with_again(memory) for memory in found}
         rehold(store, scope, clock, changes, note="reinstate", subject=source)
         return tuple(changes.values())
