@@ -55,7 +55,7 @@ WRONG = {
     "forget nothing": (["forget"], 2, "forget one of"),
     "forget two": (["forget", "x", "--all"], 2, "forget one of"),
     "soft session": (["forget", "--session", "s", "--soft"], 2, "softly"),
-    "unknown undo": (["undo", "nope"], 1, "no deleted memory"),
+    "unknown undo": (["undo", "nope"], 1, "no memory nope"),
     "import nowhere": (["import", "nowhere.jsonl"], 2, "cannot be read"),
     "import a folder": (["import", "."], 2, "cannot be read"),
     "backup nowhere": (["backup", "no/such/folder/b.db"], 2, "no directory"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.cli.opening import open_memory
-from recollect.errors import InvalidInput
+from recollect.errors import InvalidInput, NotFound
 from recollect.model import check_id
 
 if TYPE_CHECKING:
@@ -26,8 +26,11 @@ def run(args: Namespace, console: Output) -> int:
 
     if (args.id is None) == (args.source is None):
         raise InvalidInput("bring back one of: ID, --source S", hint="`recollect list --history` shows ids.")
+    name = check_id(args.source or args.id, "source" if args.source else "id")
     with open_memory(args) as memory:
-        back = memory.reinstate(check_id(args.source or args.id, "source" if args.source else "id"))
+        if args.id is not None and memory.store.memories.get(memory.scope, name) is None:
+            raise NotFound(f"no memory {name[:60]} that can be brought back", hint="`recollect list --history` shows ids.")
+        back = memory.reinstate(name)
     if console.json:
         console.document({"memories": back} if args.source else {"memory": back[0]})
     elif args.source:
