@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
 
+_HINT = "`recollect list --history` shows ids."
+
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument(
@@ -25,11 +27,11 @@ def run(args: Namespace, console: Output) -> int:
     from recollect.cli.cards import memory_lines, memory_row
 
     if (args.id is None) == (args.source is None):
-        raise InvalidInput("bring back one of: ID, --source S", hint="`recollect list --history` shows ids.")
+        raise InvalidInput("bring back one of: ID, --source S", hint=_HINT)
     name = check_id(args.source or args.id, "source" if args.source else "id")
     with open_memory(args) as memory:
         if args.id is not None and memory.store.memories.get(memory.scope, name) is None:
-            raise NotFound(f"no memory {name[:60]} that can be brought back", hint="`recollect list --history` shows ids.")
+            raise NotFound(f"no memory {name[:60]} that can be brought back", hint=_HINT)
         back = memory.reinstate(name)
     if console.json:
         console.document({"memories": back} if args.source else {"memory": back[0]})
