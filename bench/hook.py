@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from corpus import Corpus
@@ -181,8 +182,9 @@ def fill(data_dir: Path, count: int, model_dir: Path | None) -> list[str]:
     for name, content in files.items():
         (prepared / name).write_bytes(content)
         (prepared / name).chmod(0o600)
-    about = [corpus.random.choice(memories).content for _ in range(1_000)]
-    return [f"{corpus.question(text)} {corpus.question(text)}" for text in about]
+    questions = corpus.questions([one.content for one in memories])
+    telling = (question for question in questions if len(promptindex.asked_for(question)) > promptindex.MIN_WORDS)
+    return list(islice(telling, 1_000))
 
 
 def serve(data_dir: Path, model_dir: Path | None) -> None:

@@ -19,6 +19,7 @@ _ORDERING = (
     r"|immer|niemals|merke?|toujours|jamais|siempre|nunca|recuerda"
 )
 _ORDER = re.compile(rf"\b(?:{_ORDERING})\b", re.IGNORECASE)
+_FOLDED = re.compile(rf"\b(?:{_ORDERING})\b")  # the same for folded text, in a third of the time
 # What does something where it stands: addresses, and commands that run what they fetch.
 _LIVE = re.compile(
     r"\b[a-z][a-z+.-]{1,9}://|\bwww\.|\|\s*(?:ba|z|da)?sh\b|\b(?:curl|wget|eval|base64)\b", re.IGNORECASE
@@ -85,7 +86,9 @@ def is_order(content: str) -> bool:
 
 
 def _orders_in(text: str) -> Iterator[frozenset[str]]:
-    for found in _ORDER.finditer(text):
+    folded = text.casefold()
+    alike = len(folded) == len(text)  # else its places are others
+    for found in _FOLDED.finditer(folded) if alike else _ORDER.finditer(text):
         start = max(text.rfind("\n", 0, found.start()) + 1, found.start() - _AROUND)
         stop = text.find("\n", found.end())
         end = min(len(text) if stop < 0 else stop, found.end() + _AROUND)

@@ -48,7 +48,7 @@ CUES = (
             r"\b(?:we|i)(?:'re| are|'m| am) going (?:with|to (?:use|go with|stick|keep|drop|switch))\b",
             r"\b(?:we|i)(?:'ll| will) (?:use|go with|stick|keep|drop|switch|stay)\b",
             r"\blet'?s (?:do|add|implement|support|build|set up) (?!this|that|it\b|the same|both"
-            r"|all\b).{5,160}\b(?:instead|later|rather|because|since|so that|too much|not)\b",
+            r"|all\b).{5,160}\b(?:instead|rather|because|since|so that|too much|not)\b",
             _SO + r"let'?s (?:use|go with|go for|switch|stay|only|leave|skip|drop|store"
             r"|do without|separate|go \w+$|go \w+[.,;])\b(?! (?:#?\d"
             r"|first|ahead|on\b|and\b))",
@@ -59,13 +59,15 @@ CUES = (
             r"\bi want (?:this|it|that|them|us|the \w+|all|every|each) (?:\w+ )?(?:to (?:be|stay"
             r"|have|use|go|live)|as)\b|\bi want to (?:implement|keep|have|use|do|treat|make) (?:this"
             r"|it|that|them) as\b",
-            r"\bi(?:'d| would)(?: also| really| just| still| rather)? (?:suggest|propose|keep|use"
+            r"(?<!otherwise )(?<!then )\bi(?:'d| would)(?: also| really| just| still| rather)? (?:suggest|propose|keep"
+            r"|use"
             r"|leave|skip|drop|avoid|treat|rather|not\b|go (?:with|for)"
             r"|like (?:to (?:still |also )?(?:keep|match|stay|follow|avoid)|to do an? \w+ (?:approach"
             r"|style|workflow)))\b|\bi wouldn'?t\b(?! (?:know|mind|say))",
             r"\bi (?:do(?:n'?t| not)|never) think (?:we|doing|using|adding|having|it'?s (?:a |worth"
             r"|good)|that'?s (?:a |worth|good)|\w+ing)\b",
-            r"\bi think (?:(?!\b(?:this|that|it)\b).){3,120}?\b(?:is|are|would be|has)\b.{0,24}\b(?:fine|too? much|better|best"
+            r"\bi think (?:(?!\b(?:this|that|it)\b).){3,120}?\b(?:is|are|would be|has)\b.{0,24}\b(?:fine|too? much"
+            r"|better|best"
             r"|right|cleaner|simpler|good idea|(?:weak|worst|easiest|clean)\w*|overkill|unnecessary|enough|risk\w*)\b",
             r"\b(?:is|are|was) (?:probably )?(?:not )?a (?:good|bad|better) idea\b|\bit'?s (?:ok"
             r"|okay|fine) (?:to|that|if|as|for)\b|\b(?:is|are) also fine\b",
@@ -156,10 +158,13 @@ BROKEN = _any(
 )
 # One place in the work that was before their eyes.
 HERE = _any(
-    r"\b(?:this|that|the (?:first|second|third|last|next|other|same|left|right|top|bottom)) (?:\w+ )?(?:line|function|call|page|file"
-    r"|paragraph|section|sentence|test|button|one|argument|part|slide|image|video|tweet|step|box|row|column|comment|block|title)\b",
+    r"\b(?:this|that|the (?:first|second|third|last|next|other|same|left|right|top|bottom)) (?:\w+ )?(?:line|function"
+    r"|call|page|file"
+    r"|paragraph|section|sentence|test|button|one|argument|part|slide|image|video|tweet|step|box|row|column|comment"
+    r"|block|title)\b",
     r"\bhere[.!]*$|\b(?:up|down|over|in) (?:here|there)\b|\bthe title\b|^\W*(?:i )?feel like it\b|^\W*some of\b",
-    r"\bis fine\W*$|\b(?:should|needs? to|must|has to|have to|could) (?:be|have|show|say|look|go) (?:more|less|a bit|almost|right|just"
+    r"\bis fine\W*$|\b(?:should|needs? to|must|has to|have to|could) (?:be|have|show|say|look|go) (?:more|less|a bit"
+    r"|almost|right|just"
     r"|(?:short|long|bigg|small|simpl|clear|clean|high|low|fast)er)\b",
 )
 TAG_QUESTION = re.compile(r"(?:,| )(?:right|ok(?:ay)?|yeah|yes|no|hey|correct|please)\s*\?+$", re.IGNORECASE)
@@ -204,7 +209,8 @@ ONLY_CHOICE = re.compile(
 )
 SLASH = re.compile(r"^/[\w:.-]+\s+")
 FILLER = re.compile(
-    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no(?=[,.:!-]| (?:it|its|they|theyre|that|thats|this|we|i|you)\b)|nope|oh|ah|well|so|and"
+    r"^(?:(?:sure|or|actually|ok(?:ay)?|yes|yeah|yep|no(?=[,.:!-]| (?:it|its|they|theyre|that|thats|this|we|i|you)\b)"
+    r"|nope|oh|ah|well|so|and"
     r"|but|also|btw|by the way|then|hm+"
     r"|please|though|alright|right|good|great|cool|thanks|nice|perfect)\b[\s,.:!-]+)+",
     re.IGNORECASE,

@@ -106,9 +106,11 @@ _WHAT_NEXT = re.compile(
 )
 # Asked of the one who is asked, or of how to do what is being done: the answer is of no use afterwards.
 _OF_THE_TASK = re.compile(
-    r"\b(?:(?:do|would|did) you (?:mean|think)|would you like|you(?:r| are|'re)? (?:thinking|goal|primary|priority|intent)"
+    r"\b(?:(?:do|would|did) you (?:mean|think)|would you like|you(?:r| are|'re)? (?:thinking|goal|primary|priority"
+    r"|intent)"
     r"|are you|your (?:\w+ )?(?:goal|thinking|priority|intent\w*)|should i\b|shall i|how much|most valuable|want me"
-    r"|which is correct|does (?:that|this) (?:match|sound|look)|what (?:typically|kind of)|how do you|this (?:tool\w*|skill)"
+    r"|which is correct|does (?:that|this) (?:match|sound|look)|what (?:typically|kind of)|how do you|this (?:tool\w*"
+    r"|skill)"
     r"|the skill know)\b",
     re.IGNORECASE,
 )
@@ -120,8 +122,10 @@ _ONE_OPTION = re.compile(
     r"^if you (?:want|like|prefer)[^,]{0,80}, (?:one option is|i(?:'d| would) (?:suggest|recommend)) to ", re.IGNORECASE
 )
 _PROPOSING = re.compile(
-    r"^(?:(?:so|then|and|ok(?:ay)?),? )+|^(?:(?:so|then|and|ok(?:ay)?),? )?(?:i(?:'d| would)? (?:suggest|recommend|propose|go with|prefer|pick)|my (?:recommendation"
-    r"|suggestion|pick|preference)(?: is| would be)?:?|i'm leaning towards?|i(?:'d)? lean towards?)\s+(?:to |that |we )*",
+    r"^(?:(?:so|then|and|ok(?:ay)?),? )+|^(?:(?:so|then|and|ok(?:ay)?),? )?(?:i(?:'d| would)? (?:suggest|recommend"
+    r"|propose|go with|prefer|pick)|my (?:recommendation"
+    r"|suggestion|pick|preference)(?: is| would be)?:?|i'm leaning towards?|i(?:'d)? lean towards?)\s+(?:to |that |we"
+    r" )*",
     re.IGNORECASE,
 )
 _PAIR = re.compile(r'"([^"\n]{4,300})"\s*=\s*"([^"\n]{1,300})"')

@@ -28,7 +28,8 @@ _LEAST = 2.2  # a lower score is not worth a memory
 _LOOKED_AT = 3_000  # characters of a prompt
 
 _EXPLAINS = re.compile(
-    r"\b(?:because|since|so|therefore|which means|due to|instead of|rather than|no longer|not|only|but|must|always|never"
+    r"\b(?:because|since|so|therefore|which means|due to|instead of|rather than|no longer|not|only|but|must|always"
+    r"|never"
     r"|has to|have to|needs?|requires?|required|can't|cannot|doesn't|don't|won't|isn't|unsupported|without|fails?"
     r"|default\w*|unless|when|if|until|otherwise|before|after|while|regardless|still|even)\b",
     re.IGNORECASE,
@@ -39,7 +40,8 @@ _OTHERWISE = re.compile(
     r"|done|all|everything|i|we|my|your|our next|added|updated|created|removed|renamed|verified|documents?|documented"
     r"|contents|tests?|check|moved|corrected|tightened|refactored|replaced|implemented|wrote|extracted|introduced"
     r"|changed|confirmed|looking|detecting|function|issue|the (?:pr|plan|diff|commit|branch|test|tests|script|agent)"
-    r"|folded|what i|use|run|add|create|remove|update|file|keep|leave|make|after|screen|put|set|write|try|see|ask|given|based on"
+    r"|folded|what i|use|run|add|create|remove|update|file|keep|leave|make|after|screen|put|set|write|try|see|ask"
+    r"|given|based on"
     r"|after that|step|phase|task|option|approach|question|result|results|summary|status|pros?|cons?)\b|::|git )"
     r"|\b(?:want me to|shall i|should i|if you (?:want|like|prefer)|i can|i could|we could|pass(?:es|ed|ing)?|green"
     r"|committed|pushed|recommend\w*|next step|follow-?up|todo|your call|let me|i'll|i'm|you're|you said|you asked)\b"
@@ -60,7 +62,8 @@ _OF_THE_WORK = re.compile(
 )
 _WELL = re.compile(r"[`\w(.-]")
 _CHOICE = re.compile(
-    r"\b(?:kept|chose|avoided|went with|skipped|left|deliberate(?:ly)?|intentional(?:ly)?|on purpose|by design|decided)\b",
+    r"\b(?:kept|chose|avoided|went with|skipped|left|deliberate(?:ly)?|intentional(?:ly)?|on purpose|by design"
+    r"|decided)\b",
     re.IGNORECASE,
 )
 _WRONG = re.compile(

@@ -26,6 +26,7 @@ _WRITTEN = re.compile(
     r"[`\[(]([\w./@-]{3,160}\.(?:md|mdx|rst|txt|adoc))\b",
     re.IGNORECASE,
 )
+_FOR_NOW = re.compile(r"\b(?:for now|wip|temporar\w+|draft|vorerst|pour l'instant|por ahora)\b", re.IGNORECASE)
 _WRITE = re.compile(
     r"\b(?:write|document|note|put|save|capture|summari[sz]e|record|design|spec|schreib"
     r"|dokumentier|écris|escribe)\w*\b.{0,80}\b(?:down|docs?|file|markdown|md|memo|plan"
@@ -120,6 +121,6 @@ def _documents(story: Story) -> Iterator[Draft]:
                     why=f'the user said: "{whole_words(plain(own[0].text), 200)}"',
                     importance=0.5,
                     anchors=(f"file:{found[1]}",),
-                    checked=True,
+                    checked=_FOR_NOW.search(prompt.text) is None,
                 )
     yield from made.values()

@@ -54,12 +54,14 @@ _THINKING = re.compile(
 )
 _PLAIN_END = re.compile(r"[:,;–—-]\s*$|\b(?:that|dass|que)\s*$", re.IGNORECASE)
 _VAGUE = re.compile(
-    r"\b(?:run|use|do|keep|have|make|add|put|change|drop|like|with|of|for|about|from|to|call|set\w*) (?:it|this|them)\b",
+    r"\b(?:run|use|do|keep|have|make|add|put|change|drop|like|with|of|for|about|from|to|call|set\w*) (?:it|this"
+    r"|them)\b",
     re.IGNORECASE,
 )
 _NAMING = re.compile(r"`|\b\d|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
 _POINTS = re.compile(
-    r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module|package)\b)"
+    r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module"
+    r"|package)\b)"
     r"|the (?:above|following|latter)\b|(?:to|what|how|why|when)\b(?! \w+ \w+ \w+))",
     re.IGNORECASE,
 )
