@@ -66,12 +66,15 @@ def test_it_tells_its_story_with_the_model(command: Cli, own_home: Path, minilm_
         "fingerprint ",
         "discovered 3 / ingested 0 / skipped_unchanged 3 / analyzed 0 / failed 0",
         "  0 turns read, 0 events added",
+        "What is worth knowing next week, by rules",
+        "Tide listens on port 8000. [superseded]",
         "… Python version: 3.12.7",
-        "port 8080",
-        "port 8000",
+        "[fact] Tide listens on port 8080 now.",
+        "[fact] Tide listens on port 8000.",
         "abstained",
         "[gist]",
-        "=== Relevant Context ===",
+        "<recollect-memory>",
+        "> Never put job state in Redis again.",
     )
     places = [ran.out.find(part) for part in parts]
     assert -1 not in places, parts[places.index(-1)]
@@ -81,14 +84,14 @@ def test_it_tells_its_story_with_the_model(command: Cli, own_home: Path, minilm_
 
 def test_the_answers_are_right(cli: Cli, minilm_dir: Path) -> None:
     found = answers(cli("demo", "--json", "--model-dir", str(minilm_dir)).json)
-    why, fix, printed, now, then, meaning, nothing = found
-    assert "SKIP LOCKED" in why["hits"][0]["content"]
-    assert "killed worker" in why["hits"][0]["why"]
+    decided, fix, printed, now, then, meaning, nothing = found
+    assert "SKIP LOCKED" in decided["hits"][0]["content"]
     assert "CI uses UTC" in fix["hits"][0]["content"]
     assert "raises ValueError" in fix["hits"][1]["content"]
     assert "Python version: 3.12.7" in printed["hits"][0]["content"]
-    assert now["hits"][0]["content"] == "tide listens on port 8080."
-    assert then["hits"][0]["content"] == "tide listens on port 8000."
+    assert now["hits"][0]["content"] == "Tide listens on port 8080 now."
+    assert now["hits"][0]["why"] == "the new ingress expects it"
+    assert then["hits"][0]["content"] == "Tide listens on port 8000."
     assert "peanuts" in meaning["hits"][0]["content"]
     assert nothing["abstained"] is True
 
@@ -109,8 +112,8 @@ def test_without_the_model_it_says_so_and_still_answers(cli: Cli) -> None:
     ran = cli("demo")
     assert ran.code == 0
     assert "Words only: the embedding model is not installed." in ran.out
-    why, fix, printed, now, *_, nothing = answers(cli("demo", "--json").json)
-    assert "SKIP LOCKED" in why["hits"][0]["content"]
+    decided, fix, printed, now, *_, nothing = answers(cli("demo", "--json").json)
+    assert "SKIP LOCKED" in decided["hits"][0]["content"]
     assert "raises ValueError" in fix["hits"][1]["content"]
     assert "Python version: 3.12.7" in printed["hits"][0]["content"]
     assert "port 8080" in now["hits"][0]["content"]

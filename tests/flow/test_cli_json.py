@@ -18,7 +18,12 @@ COVERED = set(
     "lines_not_understood unread failed by_session".split()
 )
 RUNS = {
-    "demo": (["demo"], set("sweep coverage sessions digest second_sweep mode answers gist context seconds".split())),
+    "demo": (
+        ["demo"],
+        set(
+            "sweep coverage sessions digest second_sweep distilled memories mode answers gist standing seconds".split()
+        ),
+    ),
     "install": (["install"], {"dry_run", "agents", "not_found", "due"}),
     "uninstall": (["uninstall"], {"dry_run", "agents"}),
     "whoami": (["whoami"], {"tenant", "user", "project", "rule", "directory", "data_dir"}),

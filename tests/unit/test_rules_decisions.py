@@ -103,7 +103,7 @@ def test_a_decision_is_told_as_whole_words_with_what_was_not_taken() -> None:
 
 
 def test_only_the_options_of_the_same_list_were_not_taken() -> None:
-    menu = "Steps:\n1. Add a field to the state\n2. Fill it in\n\nHow is it kept?\nA) As one timestamp\nB) As a list of them"
+    menu = "Steps:\n1. Add a field\n2. Fill it in\n\nHow is it kept?\nA) As one timestamp\nB) As a list of them"
     (draft,) = decided(menu, "A").drafts
     assert draft.content == "Decided: As one timestamp, over As a list of them."
 

@@ -7,7 +7,6 @@ of which only the share is looked at.
 
 from __future__ import annotations
 
-# ruff: noqa: E501
 import pytest
 from tests.told_fixture import CHAT, Told, worked
 

@@ -77,10 +77,10 @@ def test_preferences_come_before_decisions_lessons_facts_notes_references() -> N
     [
         ({"importance": 0.9}, {"importance": 0.3}),
         ({"occurred_at": AT - DAY}, {"occurred_at": AT - 400 * DAY}),
-        ({"access_count": 9}, {"access_count": 0}),
-        ({"confirmed_at": AT}, {"access_count": 3}),
+        ({"project": "app"}, {"project": None}),
+        ({"confirmed_at": AT}, {"access_count": 99}),
     ],
-    ids=["importance", "recency", "use", "confirmed"],
+    ids=["importance", "recency", "own", "confirmed"],
 )
 def test_among_the_same_kind_what_matters_more_comes_first(better: dict[str, Any], worse: dict[str, Any]) -> None:
     one, other = memory("one thing", **better), memory("other matter", **worse)

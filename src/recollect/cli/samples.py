@@ -13,7 +13,7 @@ import secrets
 import string
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.facade import Recollect
@@ -68,42 +68,7 @@ def record_chat(memory: Recollect, at: datetime) -> None:
     memory.ensure_session(head["session"], head["title"])
 
 
-def remember(memory: Recollect, at: datetime) -> None:
-    """A few memories, one of them said anew later."""
-    tide = _within(memory, PROJECT)
-    tide.remember(
-        "The job queue of tide is a Postgres table read with SKIP LOCKED; Redis is only a cache.",
-        kind="decision",
-        why="a killed worker lost its job, and one database is enough to operate",
-        tags=["jobs", "postgres"],
-        session=CLAUDE,
-        occurred_at=at - timedelta(days=38.2),
-    )
-    tide.remember(
-        "Store and compare times in UTC; convert only for display.",
-        kind="lesson",
-        why="test_forecast_window failed on CI after 22:00 UTC because of a naive datetime.now()",
-        tags=["time"],
-        session=CODEX,
-        occurred_at=at - timedelta(days=17.2),
-    )
-    port: dict[str, Any] = {"kind": "fact", "tags": ["deploy"]}
-    old = tide.remember("tide listens on port 8000.", occurred_at=at - timedelta(days=60), **port)
-    tide.supersede(
-        old.id, "tide listens on port 8080.", why="the new ingress expects it", session=GROK,
-        occurred_at=at - timedelta(days=6.1),
-    )  # fmt: skip
-    tide.remember(
-        "Deploy on weekdays before 16:00 only.", kind="preference", session=GROK, tags=["deploy"],
-        occurred_at=at - timedelta(days=6.1),
-    )  # fmt: skip
-    memory.remember(
-        "Mira is allergic to peanuts.", kind="fact", importance=0.9, session=CHAT,
-        occurred_at=at - timedelta(days=2.3),
-    )  # fmt: skip
-
-
-def _within(memory: Recollect, project: str | None) -> Recollect:
+def within(memory: Recollect, project: str | None) -> Recollect:
     """The same open store, in a project."""
     from recollect.facade import Recollect
 

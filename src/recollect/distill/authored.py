@@ -39,7 +39,8 @@ _OWN_HEADS = frozenset(
     edit update general please ok okay yes no sorry well so now today next and but or wichtig hinweis regel nota regla
     règle importante remarque problem expected actual example background summary caution attention always never one two
     three another decision decided convention conventions style new lesson lessons gotcha careful caution settled agreed
-    policy tip heads takeaway conclusion achtung vorsicht merk merke retiens recuerda ojo nb info""".split()
+    policy tip heads takeaway conclusion achtung vorsicht merk merke retiens recuerda ojo nb info root
+    cause fix solution workaround reason""".split()
 )
 _QUOTED = re.compile(
     r"(?<!\w)\"(?=\S)[^\"]{1,2000}?\"(?!\w)|[“”„«»‹›「『]\s?[^“”„«»‹›「」『』]{1,2000}?[“”«»‹›」』]"

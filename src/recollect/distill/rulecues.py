@@ -12,7 +12,6 @@ from recollect.distill.rulestanding import SO as _SO
 from recollect.distill.rulestanding import Cue
 from recollect.distill.rulestanding import any_of as _any
 
-
 _REASON = (
     r"\b(?:because|so (?:that|we|it|people|i)\b|since|as it|otherwise|for (?:clarity|consistency"
     r"|safety|readability|simplicity|now)|to (?:avoid|keep|save|make)|that way|easier|simpler"
@@ -44,12 +43,9 @@ CUES = (
         "decision",
         0.7,
         _any(
-            r"\b(?:we|i)(?:'ve| have)? (?:decided|agreed|chose|chosen|settled on|opted|concluded|standardi[sz]ed on)\b",
-            r"\b(?:we|i)(?:'re| are|'m| am) going (?:with|to (?:use|go with|stick|keep|drop|switch))\b",
-            r"\b(?:we|i)(?:'ll| will) (?:use|go with|stick|keep|drop|switch|stay)\b",
             r"\blet'?s (?:do|add|implement|support|build|set up) (?!this|that|it\b|the same|both"
             r"|all\b).{5,160}\b(?:instead|rather|because|since|so that|too much|not)\b",
-            _SO + r"let'?s (?:use|go with|go for|switch|stay|only|leave|skip|drop|store"
+            _SO + r"let'?s (?:use|go with|go for|switch (?!to the (?:other|next))|stay|only|leave|skip|drop|store"
             r"|do without|separate|go \w+$|go \w+[.,;])\b(?! (?:#?\d"
             r"|first|ahead|on\b|and\b))",
             r"\bcan(?:'t| not)? we (?:just )?.{5,120}\b(?:automatically|by default|instead)\b",
@@ -95,7 +91,7 @@ NEEDS = (
         "preference",
         0.65,
         _any(
-            r"\b(?:needs?|has|have|ought) to (?:be|stay|remain|have|work|match|show|say|support"
+            r"\b(?:needs?|has|have|ought) to (?!be \w+ed\W*$)(?:be|stay|remain|have|work|match|show|say|support"
             r"|use|come|live|look|go)\b",
             r"\b(?:must|should)(?: always| only| also| really| still)? (?:be|stay|remain|have|use"
             r"|live|show|say|look|come|contain|include|go|match|follow|handle|return|fail|warn"
@@ -124,7 +120,7 @@ REQUEST = _any(
     _SO + r"(?:can|could|would|will) (?:you|u|we)\b(?! (?:please )?(?:always|never|stick|keep|stop|avoid|not\b|only))",
     _SO + r"(?:commit|push|pull|merge|rebase|open|create|run|rerun|re-run|retry|fix|check|look"
     r"|read|review|summari[sz]e|explain|tell|show|give|find|search|continue|try|implement"
-    r"|update|deploy|ship|stash|do|go|start|restart|proceed|see|investigate|debug|work on"
+    r"|update|deploy|ship|stash|do(?! not)|go|start|restart|proceed|see|investigate|debug|work on"
     r"|have a look|add|remove|delete|test|build|install|help|write|draft|generate|move on"
     r"|apply|address|resolve|revert|undo|print|list|draw|translate)\b(?! .{0,80}\b(?:always"
     r"|never|every time|each time|from now on)\b)",
@@ -135,6 +131,7 @@ REQUEST = _any(
     r"|doctor|nurse|manager|writer|researcher|scientist|consultant))\b)",
 )
 MOMENT = _any(
+    r"\byet\W*$|\b(?:this|that|it) later\b|\bthe other (?:branch|task|file|tab|window)\b",
     r"\b(?:the current \w+|now|afterwards)[.!]*$|^\W*(?:ok(?:ay)?[, ]+|so )?now\b",
     r"^\W*(?:\d{1,2}|[a-d])[).,:] ?\w+|(?<!\w)[A-Ha-h]\)(?=\s)",
     _SO + r"(?:i (?:just|see|saw|got|remember|noticed|ran|tried)|i'?m just)\b",
@@ -162,7 +159,8 @@ HERE = _any(
     r"|call|page|file"
     r"|paragraph|section|sentence|test|button|one|argument|part|slide|image|video|tweet|step|box|row|column|comment"
     r"|block|title)\b",
-    r"\bhere[.!]*$|\b(?:up|down|over|in) (?:here|there)\b|\bthe title\b|^\W*(?:i )?feel like it\b|^\W*some of\b",
+    r"\bhere[.!]*$|\b(?:up|down|over|in) (?:here|there)\b|\bthe (?:title|button|header|icon|font|colou?r|image|logo"
+    r"|footer)\b|^\W*(?:i )?feel like it\b|^\W*some of\b",
     r"\bis fine\W*$|\b(?:should|needs? to|must|has to|have to|could) (?:be|have|show|say|look|go) (?:more|less|a bit"
     r"|almost|right|just"
     r"|(?:short|long|bigg|small|simpl|clear|clean|high|low|fast)er)\b",

@@ -20,11 +20,12 @@ from recollect.distill.rulestory import Said, Story
 from recollect.distill.sentences import Sentence
 from recollect.stopwords import STOP_WORDS
 
-_MAX_EXPLAINED = 5
+_MAX_EXPLAINED = 2
 _MAX_CANDIDATES = 2_000
 _SHORTEST, _LONGEST = 60, 360
+_SIGNLESS = 0.6  # what is lost by a statement that only tells
 _SHARED = 0.5  # of the words of two that makes one of them enough
-_LEAST = 2.2  # a lower score is not worth a memory
+_LEAST = 2.8  # a lower score is not worth a memory
 _LOOKED_AT = 3_000  # characters of a prompt
 
 _EXPLAINS = re.compile(
@@ -140,7 +141,8 @@ def _chose(text: str) -> bool:
 def _scored(one: _Statement, asked: frozenset[str], often: dict[str, float], story: Story) -> _Statement:
     text, known = one.text, max(3, len(one.words))
     names = len(NAMES.findall(text))
-    score = sum(weight for weight, sign in _SIGNS if sign.search(text))
+    signs = [weight for weight, sign in _SIGNS if sign.search(text)]
+    score = sum(signs) - _SIGNLESS * (not signs)
     score += 1.2 * _chose(text)
     score += 0.3 * (names >= 2) + 0.6 * (names >= 3)
     score += 0.5 * (len(text) >= 130) + 0.8 * (len(text) >= 200) - 0.4 * (len(text) < 80)

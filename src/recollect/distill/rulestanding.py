@@ -38,7 +38,8 @@ MARKERS = (
         any_of(
             SO + r"(?:(?:the |my |our |a )?(?:lesson|lessons|takeaway|learning)s?(?: learned| learnt)?"
             r"(?: (?:for|from) (?:next time|the future|this|that|today|me|us))?(?: (?:is|was)(?: that)?\b|\s*[:,–—-])"
-            r"|gotcha\s*[:,–—-]|(?:be )?careful\s*[:,–—-]|caution\s*[:,–—-]|(?:watch out|beware)\b(?: that\b"
+            r"|gotcha\s*[:,–—-]|(?:the |my )?(?:root cause|cause|fix|solution|workaround|reason)\s*[:–—]|(?:be"
+            r" )?careful\s*[:,–—-]|caution\s*[:,–—-]|(?:watch out|beware)\b(?: that\b"
             r"|\s*[:,–—-])"
             r"|(?:pro ?)?tip\s*[:–—-]|achtung\s*[:,–—-]|vorsicht\s*[:,–—-]|attention\s*[:,–—-]|ojo\s*[:,–—-]"
             r"|(?:we|i)(?:'ve| have)? (?:just )?(?:learned|learnt)(?: the hard way)? that\b"
@@ -209,6 +210,12 @@ STANDING = (
             r"|its|his"
             r"|some|option|approach|port|first|second|last|same|sub|more|all|what|whatever|just|only|\d\S*)\b)"
             r"[\w.+#/-]+(?: [\w.+#/-]+){0,3}(?: (?:instead of|rather than|over|not) [\w.+#/ -]{2,60})?[.!]*$",
+            SO + r"(?:please )?use \d+ (?:spaces|tabs|characters|columns)\b",
+            SO + r"(?:please )?(?:write|keep|name|put|make|document|prefix|sort|format|wrap|mark) (?!(?:the|this|that"
+            r"|these|those|its|his"
+            r"|yours|always|changes|things|notes|files|us)\b)[a-z-]+s (?:\w+ )?(?:first|under|over|below|above|short"
+            r"|small|in|with|before"
+            r"|after|next to|at|from|like|as|simple|private|sorted)\b",
             SO + r"(?:please )?(?:answer|reply|respond|speak|talk|communicate)(?: (?:to )?me)? (?:only |always )?(?:in"
             r"|with"
             r"|briefly|shortly|as)\b",
@@ -224,9 +231,18 @@ STANDING = (
             r"|done|logged|tested|committed|sorted|prefixed|pushed|merged|imported|returned|quoted|in|on|by|\w+ed"
             r" (?:as|in|by"
             r"|with|to|from))\b",
+            SO + r"(?!(?:the|these|those|this|my|our|its|tests pass|it|things|results|changes)\b)[a-z][\w-]*(?:"
+            r" [a-z][\w-]*)?s"
+            r" (?:should|must|have to|need to|may)(?: not| never| always| only)? (?!(?:work|pass|be (?:fine|ok\w*|good"
+            r"|fixed|done|green|there|able"
+            r"|\w+ed\W*$)|have been|now)\b)\w+",
             r"\b(?:maximum|max|minimum|min)\.? (?:\w+ ){1,3}(?:is|are|of) \d",
             r"\b(?:before|for|in|on|after|when|with) (?:a|an|any|all|every|each|most|larger?|big|bigger|new)"
             r" [\w -]{3,60}\bi want\b",
+            r"\bi(?:'d like| want| would like) (?:the|our|all|every|my) (?!\w+ (?:button|page|title)\b)[\w -]{2,40}?"
+            r" to (?:stay|work"
+            r"|remain|always|never|use|have|follow|support|fit|run|be)\b(?! (?:fixed|done|updated|changed|removed"
+            r"|added))",
             r"\bi want (?:all|every|each|no|any)\b(?! (?:of (?:this|that|it|them)|this|that))",
             r"\bi (?:really )?(?:want|expect|need) you to (?:always|never|ask|tell me (?:before|when|if)|check with me"
             r"|warn"
@@ -236,7 +252,8 @@ STANDING = (
             r"|comments?|files|types?|errors?|endpoints?) (?:must|shall|have to|may) (?:not )?(?:be|have|start|end|use"
             r"|go|live"
             r"|come|pass|never|only|always|stay|match|follow|contain|include)\b",
-            r"\b(?:antworte|schreib\w*|sprich)\b(?: mir| bitte| nur)* (?:auf|in) \w+|\bréponds?(?:-moi)? en \w+"
+            r"\b(?:antworte|schreib\w*|sprich)\b.{0,40} (?:auf|in) (?:deutsch|englisch|französisch|spanisch|ganzen)\w*"
+            r"|\bréponds?(?:-moi)? en \w+"
             r"|\bresponde(?:me)? en \w+",
             SO + r"(?:n'|ne )(?:\w+ )?(?:utilise|fais|mets|touche|change|ajoute|écris)\w* (?:pas|jamais|plus)\b",
             SO + r"(?:no|nunca) (?:uses|quiero|hagas|toques|pongas|cambies|borres|añadas|escribas)\b",
@@ -249,16 +266,19 @@ STANDING = (
         any_of(
             r"\b(?:we|i)(?:'ve| have)? (?:all |finally |now |already )?(?:decided|agreed (?:on|to|that)|chose|chosen"
             r"|settled on"
-            r"|opted|concluded|standardi[sz]ed on|picked|committed to)\b(?! (?:to (?:look|check|try)|this|that\b))",
+            r"|opted|concluded|standardi[sz]ed on|picked|committed to)\b(?! (?:to (?:look|check|try|take|go|have|stop"
+            r"|leave|sleep|wait|do (?:it|this))|(?:on )?(?:this|that)\b))",
             r"\b(?:we|i)(?:'re| are|'m| am) (?:not )?going (?:with|for|to (?:use|go with|stick|keep|drop|switch"
             r"|support|stay"
             r"|have|offer|ship|build our))\b(?! (?:this|that|it)\W*$)",
             r"\b(?:we|i)(?:'ll| will| won'?t| will not) (?:use|go with|go for|stick|keep|drop|switch|stay|support|not"
             r"|never)\b"
             r"(?! (?:this|that|it)\W*$)",
-            r"\b(?:we|i) (?:moved|switched|migrated|changed|replaced|dropped|removed|deprecated|went|kept|ditched"
+            r"\b(?:we|i(?= (?:went|kept|dropped|pinned))) (?:moved|switched|migrated|changed|replaced|dropped|removed"
+            r"|deprecated|went|kept|ditched"
             r"|adopted"
-            r"|introduced|renamed|pinned|downgraded|upgraded|split|merged|froze|bumped)\b.{3,160}\b(?:because|since|so"
+            r"|introduced|renamed|pinned|downgraded|upgraded|split|merged|froze|bumped|tried)\b.{3,160}\b(?:because"
+            r"|since|so"
             r" that|as"
             r" (?:it|we|they|the)|due to|to (?:avoid|save|keep|get)|in (?:january|february|march|april|may|june|july"
             r"|august"
@@ -269,9 +289,11 @@ STANDING = (
             + r"we (?:keep|stick|stay|drop|skip|go with|leave|ship)\b(?! (?:getting|seeing|having|going|it (?:for|like"
             r"|as)\b"
             r"|on (?:\w+ing)|running|hitting|in touch))",
-            SO + r"let'?s (?:go with|go for|use|switch|stay|stick|standardi[sz]e|call|name|settle on|adopt) (?!(?:this"
+            SO
+            + r"let'?s (?:go with|go for|use|switch|stay|stick|standardi[sz]e on|call|name|settle on|adopt) (?!(?:this"
             r"|that|it"
-            r"|option|approach|#?\d|[a-h]|first|ahead|on|and|one|them|both|the (?:first|second|third|last|other"
+            r"|option|approach|#?\d|[a-h]|first|ahead|on|and|one|them|both|(?:to )?the (?:first|second|third|last"
+            r"|other|next"
             r"|same))\b)\S+"
             r"(?: \S+)",
             r"\bthe plan is (?:fixed|final|settled)\b|\b(?:final|settled|it is final)\s*[:,] ?\w+",
@@ -296,6 +318,8 @@ STANDING = (
             r"|that you|setting|using))\b(?! (?:not|fixed|solved|gone|still|resolved|there))",
             r"\btrick (?:\w+ ){0,4}(?:is|was) (?!working)\w+",
             r"\bturn(?:s|ed) out\b",
+            r"\b(?:i|we) (?:fixed|solved|resolved) (?:it|that|this|the \w+) by \w+ing\b|^\W*(?:fixed|solved) (?:it"
+            r" )?by \w+ing\b",
             r"\bwhat (?:fixed|solved|helped|worked|broke)\b.{0,30}\b(?:was|is)\b",
             r"\b(?:fail(?:s|ed)?|broke|breaks|crash(?:es|ed)?|hangs?|hung|stopped|was slow)"
             r" because\b(?!.{0,40}\byou\b)",
@@ -305,6 +329,24 @@ STANDING = (
             r"\b(?:is|was|are|got|gets) (?:only )?(?:solved|fixed|gone|resolved) (?:by|once|with|after) \w+ing\b",
             r"\bdas problem (?:war|lag)\b|\bder (?:fehler|grund) (?:war|lag)\b|\bes lag (?:an|daran)\b"
             r"|\ble problème (?:était|venait)\b|\bla cause était\b|\bel problema era\b|\bla causa era\b",
+        ),
+    ),
+    # Who they are.
+    Cue(
+        "fact",
+        0.75,
+        any_of(
+            r"\b(?:i(?:'m| am)|we(?:'re| are)|my \w+ is) (?:allergic|vegetarian|vegan|diabetic|left-handed"
+            r"|colou?r[- ]?blind|married"
+            r"|dyslexic|deaf|from [A-Z]|based in|responsible for|in charge of|on (?:a mac|linux|windows|mac ?os|ubuntu"
+            r"|debian|nixos)"
+            r"|(?:a|an) (?:\w+ ){0,3}(?:developer|engineer|teacher|designer|student|doctor|nurse|manager|writer"
+            r"|researcher|scientist"
+            r"|consultant|lawyer|musician|freelancer|beginner|maintainer|author))\b",
+            r"\b(?:i|we) (?:live|were born|was born|grew up) (?:in|at|near|on)\b|\bi (?:can'?t|cannot|do(?:n'?t| not))"
+            r" eat\b",
+            r"\bi use (?:neovim|vim|emacs|vs ?code|zed|jetbrains|intellij|pycharm|fish|zsh|tmux|linux|windows|a mac"
+            r"|dvorak|colemak)\b",
         ),
     ),
 )

@@ -15,12 +15,13 @@ _CONCRETE = (
     r"|\b[a-z]+[-_][\w-]+\b)"
 )
 _MADE = (
-    r"(?:called|named|written in|stored|located|hosted|kept|owned by|maintained by|generated|protected|deprecated|dead"
+    r"(?:(?:called|named) \S|(?:written in|stored|located|hosted|kept|owned by|maintained by|generated|protected"
+    r"|deprecated|dead"
     r"|read[- ]only|based on|built|done|started|run|tracked|defined|configured|caught by|formatted|encoded|mounted"
     r"|documented|described|available|limited to|required|disabled by default|enabled by default|managed|handled|served"
     r"|published|versioned|deployed|registered|declared|implemented|shared|cached|set|logged|sent|routed|mapped|gated"
     r"|compiled|installed|pinned|mirrored|backed up|spelled|measured|counted) (?:by|in|as|at|on|with|via|under|from|to"
-    r"|through|using|for|inside|next|here)\b"
+    r"|through|using|for|inside|next|here)\b)"
 )
 _PROPERTY = (
     r"(?:generated|protected|deprecated|dead code|read[- ]only|case[- ]sensitive|append[- ]only|open source|private"
@@ -88,7 +89,7 @@ THINGS = (
             r"\bi (?:live|work|study|teach|was born|grew up|moved|commute|come) (?:in|at|for|as|near|with|on|to"
             r"|from)\b",
             r"\bi (?:speak|own|drive|play) (?!about|with (?:you|the)|around|it\b|this|that)\w+",
-            rf"\b(?:my|our) {_KIN}\b",
+            rf"\b(?:my|our) {_KIN}\b(?= [A-Z]| (?:is|are|was|has|lives?|works?|starts?|likes?|needs?|goes))",
             r"\bi have (?:a|an|two|three|four|\d+) (?:\w+ )?(?:kids?|children|daughters?|sons?|dogs?|cats?|sisters?"
             r"|brothers?"
             r"|allergy|allergies|phd|degree|mac|macbook|thinkpad|condition)\b",
@@ -137,12 +138,32 @@ THINGS = (
             r"\b(?:needs?|requires?) (?:at least |more than )?(?:\d|[A-Z][A-Z0-9_]{2,}=|[A-Z][A-Z0-9]+_[A-Z0-9_]+)",
             SO + r"to (?:run|get|build|start|test|deploy|reset|debug|install|release|access|connect|log ?in|generate"
             r"|regenerate|reach"
-            r"|lint|format|publish|seed|migrate|check) (?!this|that|it\b|started|rid)[\w' ./-]{2,60}?(?:[,:] ?|"
+            r"|lint|format|publish|seed|migrate|check) (?!this|that|it\b|started|rid|fix)[\w' ./-]{2,60}?(?:[,:] ?|"
             r" )(?:use|run|do|call|type"
             r"|you (?:need|have|can|must)|\w+ (?:-|exec|run))\b",
             rf"^(?:\W|and |but |so |ok |btw )*{_NOT_IT}(?:the |our |every |each )?[\w'` -]{{3,40}}? (?:has|have) (?:a "
             rf"|an )?(?:\w+ )?(?:limit"
             r"|quota|maximum|default|timeout|ttl|\d+ (?:million|thousand|rows|gb|users|nodes))\b",
+            r"\b(?:is|are) not (?:supported|allowed|available|possible|installed|used|shipped|tested|public"
+            r"|thread[- ]safe)\b",
+            r"\byou (?:can'?t|cannot) (?:run|use|build|start|reach|call|deploy|install|test)\b.{3,80}\b(?:on|in|with"
+            r"|without|from|unless)\b",
+            r"\bthe (?:person|one|team|channel) to (?:ask|contact|talk to|use)\b",
+            r"\bwe have (?:an?|two|three|four|five|six|\d+|no|several|only) (?!(?:\w+ )?(?:problems?|questions?"
+            r"|issues?|bugs?|conflicts?|look"
+            r"|meeting|choice|idea|error|few)\b)\w+",
+            r"^\W*(?:the |our |all (?:the |our )?)?(?:\w+ )?(?:creds|credentials|secrets|keys|configs?|docs|code|logs"
+            r"|data|backups|designs|passwords"
+            r"|certs|scripts|templates|migrations|fixtures|types|translations|assets|snapshots) (?:is|are|live|go"
+            r"|come) (?:in|on|at|under|from|to|into)"
+            r" (?!the (?:wrong|same)|place\b|sync\b)",
+            SO + r"(?!(?:the|these|those|this|tests|it|things|results|changes|lots|always|was|is|as|us|thanks"
+            r"|yes)\b)[a-z][\w-]*(?: [a-z][\w-]*)?s"
+            r" (?:are (?:cut|made|sent|kept|named|written|stored|deployed|released|signed|rotated|billed|paid|run"
+            r"|formatted)|start with|end with"
+            r"|begin with|are (?:camel|snake|kebab|pascal)\w*|live|happen|belong)\b",
+            r"^\W*(?:the |our )[\w -]{2,40}? (?:talks?|speaks?|connects?|depends?|falls? back|defaults?|maps?|belongs?"
+            r"|points?) (?:to|on|with|over)\b",
             r"\bnobody (?:knows|uses|calls|needs|reads|maintains|owns)\b",
             r"\b(?:goes|go|are sent|is sent|written|writes?) (?:to|into) (?:loki|s3|stdout|stderr|the (?:production"
             r"|prod|staging|database"
@@ -181,7 +202,8 @@ STATUS = any_of(
     r" )*(?:red|green|blue"
     r"|down|up|broken|blank|empty|weird|slow|wrong|off|missing|gone|stuck|failing|running|done(?! (?:with|by|via"
     r"|in)\b)|ready|good|nice|great|fine|bad|ugly|ok|okay"
-    r"|better|worse|flaky|merged|pushed|finished|confusing|unclear|strange|back|live|long|short|big|small|cut"
+    r"|better|worse|frozen|dead(?! code)|crashed|outdated|full|stale|flaky|merged|pushed|finished"
+    r"|confusing|unclear|strange|back|live|long|short|big|small|cut"
     r" off)\b(?! for\b)",
 )
 # A person, told of with a pronoun: the sentence before says who it is.

@@ -58,6 +58,7 @@ _VAGUE = re.compile(
     r"|them)\b",
     re.IGNORECASE,
 )
+_TURNED_OUT = re.compile(r"it turn(?:s|ed) out\b", re.IGNORECASE)
 _NAMING = re.compile(r"`|\b\d|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
 _POINTS = re.compile(
     r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module"
@@ -212,7 +213,7 @@ def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]
 def _stands_alone(own: list[Sentence], first: int, last: int, prompt: Prompt, cue: Cue) -> bool:
     """Whether somebody who was not there would know what it is about."""
     said = FILLER.sub("", plain(own[first].text))
-    if not PRONOUN.match(_THINKING.sub("", said)):
+    if not PRONOUN.match(_THINKING.sub("", said)) or _TURNED_OUT.match(said):
         return True
     words = sum(len(WORD.findall(one.text)) for one in own[first : last + 1])
     told = last > first or (cue.kind == "lesson" and cue.importance > 0.7)

@@ -2,12 +2,12 @@
 
 In come memories of any kind; out come at most 24 that a user said or that were checked, that are current, and none of
 which says what a better one says, or what the agent's own files say already. Preferences and rules weigh most, then
-decisions, lessons, facts; then importance, how recent it is, and how often it was of use.
+decisions, lessons, facts; then importance, how recent it is, whether it is the project's own, and whether the user
+confirmed it. How often it was recalled does not count: what is shown often would be shown ever more.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,9 +20,8 @@ INJECTABLE = ("user", "checked")  # what is only quoted is never put before an a
 WEIGHTS = {"preference": 1.0, "decision": 0.8, "lesson": 0.7, "fact": 0.6, "note": 0.5, "reference": 0.4}
 STANDING = tuple(WEIGHTS)
 MOST = 24
-_KIND, _IMPORTANCE, _RECENCY, _USE = 0.4, 0.35, 0.15, 0.1
+_KIND, _IMPORTANCE, _RECENCY, _OWN, _CONFIRMED = 0.4, 0.3, 0.15, 0.1, 0.05
 _DECAY = 0.01  # a day
-_OFTEN = 32  # reads beyond which more make no difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +79,12 @@ def is_injectable(memory: Memory, at: datetime) -> bool:
 def worth(memory: Memory, at: datetime) -> float:
     """How much a memory deserves to be said, from 0 to 1."""
     recency = 1 / (1 + _DECAY * age_days(memory.occurred_at, at))
-    use = 1.0 if memory.confirmed_at else min(1.0, math.log2(1 + memory.access_count) / math.log2(_OFTEN))
     return (
         _KIND * WEIGHTS[memory.kind]
         + _IMPORTANCE * memory.importance
         + _RECENCY * recency
-        + _USE * use
+        + _OWN * (memory.project is not None)
+        + _CONFIRMED * (memory.confirmed_at is not None)
     )  # fmt: skip
 
 

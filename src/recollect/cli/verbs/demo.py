@@ -27,11 +27,12 @@ if TYPE_CHECKING:
     from recollect.cli.output import Output
     from recollect.distill.digest import Digest
     from recollect.facade import Recollect
-    from recollect.model import Session
+    from recollect.model import Memory, Session
     from recollect.pipeline.sweep import Report
     from recollect.settings import Settings
 
 OWNER = Scope("demo", "you")
+_OUTCOMES = ("added", "superseding")
 _OWN = ("embedder", "embedding_url", "embedding_model", "embedding_dim", "embedding_api_key", "threads")
 
 
@@ -63,7 +64,8 @@ def run(args: Namespace, console: Output) -> int:
     kept = f"The data is kept in {args.keep}." if args.keep else "The demo's data is removed again."
     console.line()
     console.line(f"That took {told['seconds']:.1f} seconds. {kept}")
-    console.line("Your turn: ", ("recollect sweep", "bold"), "  then  ", ('recollect recall "…"', "bold"))
+    console.line("Your turn: ", ("recollect install", "bold"), "  for your agents,")
+    console.line("           ", ("recollect sweep", "bold"), "    for their sessions so far")
     return 0
 
 
@@ -100,13 +102,13 @@ def _tell(memory: Recollect, folder: Path, console: Output) -> dict[str, Any]:
     told = _capture(memory, folder, at, console)
     told["answers"] = [_ask(memory, ask, console) for ask in _questions(at)]
     gist = memory.gist(samples.CLAUDE)
-    block = memory.context("How does tide run background jobs, and how is it deployed?", 400, tiers=("memory", "gist"))
+    block = samples.within(memory, samples.PROJECT).standing("claude")
     if not console.json:
         console.heading("What a session was about, in sentences (no language model was asked)")
         console.lines(list(gist_lines(gist)) if gist else [])
-        console.heading(f"The same memory as text for a prompt ({block.tokens} tokens of at most 400)")
+        console.heading(f"What tomorrow's first session in {samples.PROJECT} begins with ({block.tokens} tokens)")
         console.raw(block.text)
-    return told | {"gist": gist, "context": block}
+    return told | {"gist": gist, "standing": block}
 
 
 def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> dict[str, Any]:
@@ -114,12 +116,13 @@ def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> 
     places = samples.write_transcripts(folder, at)
     first = memory.sweep(places)
     samples.record_chat(memory, at)
-    samples.remember(memory, at)
+    distilled = memory.distill()
     sessions = [_session(memory, session) for session in reversed(memory.sessions())]
     covered, digest = memory.coverage(places).totals(), memory.digest(samples.CODEX)
     hybrid = memory.embedder() is not None
     vectors = memory.embed_pending()
     again = memory.sweep(places)
+    memories = memory.memories(history=True)
     assert digest is not None
     if not console.json:
         console.heading("Sessions of three coding agents are swept, one chat is recorded")
@@ -129,12 +132,16 @@ def _capture(memory: Recollect, folder: Path, at: datetime, console: Output) -> 
         _show_digest(digest, console)
         console.heading("A second sweep adds nothing")
         _show_report(again, console)
+        console.heading("What is worth knowing next week, by rules (no language model was asked)")
+        _show_memories(memories, console)
     return {
         "sweep": first.as_dict(),
         "coverage": covered,
         "sessions": sessions,
         "digest": digest.as_dict(),
         "second_sweep": again.as_dict(),
+        "distilled": {name: first.memories.get(name, 0) + distilled.outcomes[name] for name in _OUTCOMES},
+        "memories": memories,
         "mode": "hybrid" if hybrid else "lexical",
     }
 
@@ -158,8 +165,7 @@ def _session(memory: Recollect, session: Session) -> dict[str, Any]:
 def _questions(at: datetime) -> list[Ask]:
     then = f"{at - timedelta(days=20):%Y-%m-%d}"
     return [
-        Ask("Why did we stop keeping jobs in Redis?", "a decision, with its reason",
-            {"limit": 1, "tiers": ("memory",)}),
+        Ask("What did we decide about the job queue?", "a decision", {"limit": 1, "tiers": ("memory",)}),
         Ask("How was the time zone problem of the forecast fixed?", "an error and its fix, weeks later",
             {"limit": 2, "tiers": ("turn",)}),
         Ask("Which Python version does the CI runner have?", "what only the output of a command said",
@@ -226,6 +232,20 @@ def _show_digest(digest: Digest, console: Output) -> None:
     console.lines(list(digest_lines(digest)))
     for error in digest.errors[:1]:
         console.line("  ", ("fingerprint", "dim"), f" {error.key}, the same for this error in any session")
+
+
+def _show_memories(memories: list[Memory], console: Output) -> None:
+    rows = [
+        (one.kind, f"said by {one.origin}", f"{one.occurred_at:%Y-%m-%d}", _told(one))
+        for one in sorted(memories, key=lambda one: one.occurred_at)
+        if one.trust != "quoted"
+    ]
+    console.table(("kind", "who", "when", "content"), rows)
+
+
+def _told(memory: Memory) -> str:
+    why = f" (because {memory.why})" if memory.why else ""
+    return f"{memory.content}{why}{' [superseded]' if memory.superseded_at else ''}"
 
 
 def _ask(memory: Recollect, ask: Ask, console: Output) -> dict[str, Any]:
