@@ -20,7 +20,8 @@ DAY = timedelta(days=1)
 
 def memory(content: str = "Something worth knowing", kind: str = "fact", **given: Any) -> Memory:
     values: dict[str, Any] = {"origin": "user", "trust": "user", "occurred_at": AT - DAY, "recorded_at": AT}
-    return Memory(id=given.pop("id", content), kind=kind, content=content, project=None, **{**values, **given})
+    values |= {"id": content, "project": None}
+    return Memory(kind=kind, content=content, **{**values, **given})
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from recollect.distill.rulecues import FILLER, MOMENT, PRONOUN
 from recollect.distill.rulestory import Prompt, Story
 from recollect.distill.sentences import Sentence, plain, whole_words
 
-_MAX_SUGGESTED = 3
+_MAX_SUGGESTED = 2
 _SHORTEST, _LONGEST = 50, 400
 
 _SUGGESTS = re.compile(
