@@ -7,8 +7,8 @@ store that is thrown away (or kept in `--store` for the next run). Each is disti
 A memory matches a label when it holds one of each group of its telling terms, or cites the words the label cites.
 Precision: produced that match something worth keeping or acceptable. Recall: importance of what was found of what was
 worth keeping. Junk: produced that cite a trap, or match nothing and are ephemeral by `EPHEMERAL`. Details are shown for
-the sessions that rules may learn from (`dev`), never for those that are only scored: `dev2`, kept aside when more labels
-were written, and `frozen`.
+the sessions that rules may learn from (`dev`), never for those that are only scored: `frozen`, and `dev2`, which was
+set aside when more labels were written.
 """
 
 from __future__ import annotations

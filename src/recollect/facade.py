@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -18,7 +17,7 @@ from recollect import clock as time
 from recollect.capture.exchange import Exchange, events_of
 from recollect.clock import Clock, TimeLike
 from recollect.distill.memory import check_preference, checked_changes, new_memory
-from recollect.errors import InvalidInput, ModelError, NotFound, RecollectError
+from recollect.errors import InvalidInput, ModelError, NotFound
 from recollect.model import (
     TIERS,
     Context,
@@ -34,7 +33,9 @@ from recollect.model import (
     Turn,
     check_id,
 )
+from recollect.pipeline.making import Making
 from recollect.pipeline.reads import Reads
+from recollect.pipeline.readying import Readying
 from recollect.pipeline.worker import Worker
 from recollect.recall.answer import answer
 from recollect.recall.asking import check_limit, filter_of, question_of
@@ -42,7 +43,7 @@ from recollect.recall.budget import CountTokens
 from recollect.recall.meaning import UNSET, Meaning
 from recollect.settings import Settings
 from recollect.settings import load as load_settings
-from recollect.store.port import Ages, Filter, Health, Receipt, Store, Upkeep
+from recollect.store.port import Filter, Health, Receipt, Store, Upkeep
 from recollect.text import estimate_tokens, require_text
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from recollect.distill.gist import Summarizer
     from recollect.inject.hosts import Block
     from recollect.models.port import Embedder
-    from recollect.pipeline.consulting import Consultant
     from recollect.pipeline.coverage import Coverage
     from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from recollect.pipeline.sweep import Report
     from recollect.recall.belief import Belief
     from recollect.recall.validity import Grounds, Look
-
-_REFRESH_SECONDS = 2.0  # while memories come in, what agents are shown is renewed no more often
 
 
 class Recollect:
@@ -82,14 +80,14 @@ class Recollect:
         self.settings = settings
         self._clock = clock
         self._count_tokens = count_tokens
-        self._summarizer = summarizer
         self._meaning = Meaning(store, settings, embedder)
         self._reads = Reads(store, scope, clock)
         self._worker = Worker(self._background) if background else None
         self.directory: Path | None = None  # where it is used: hooks there tell of the project before a session ran
         self._grounds: Grounds | None = None
-        self._prepared = 0.0  # when that was last done, on the clock of this process
-        self._stale = False  # what is laid ready for agents does not say what the memories say now
+        self._readying = Readying(store, scope, settings, clock, lambda: self.directory)
+        stopping = self._worker.stopping if self._worker else lambda: False
+        self._making = Making(store, scope, settings, clock, summarizer, stopping)
 
     @classmethod
     def open(
@@ -135,7 +133,7 @@ class Recollect:
         if self._worker is not None:
             self._worker.stop()
         self._reads.write()
-        self._refresh()
+        self._readying.refresh()
         self.store.close()
 
     # -- capture ---------------------------------------------------------------------------------------------------
@@ -174,8 +172,10 @@ class Recollect:
     ) -> Memory:
         """Keep one thing worth knowing, and let it take the place of what it says anew or otherwise.
 
-        What this project knows already is not kept twice: that memory is returned.
+        What this project knows already is not kept twice: that memory is returned. Secrets are taken out first.
         """
+        from recollect.pipeline.cleaning import without_secrets
+
         given = {
             "content": content,
             "kind": kind,
@@ -191,7 +191,8 @@ class Recollect:
             "expires_at": expires_at,
             "meta": meta,
         }
-        return self._settle(new_memory(given, project=self.scope.project, now=self._clock()))
+        clean, _ = without_secrets(given, self.settings)
+        return self._settle(new_memory(clean, project=self.scope.project, now=self._clock()))
 
     def _settle(self, memory: Memory, replacing: Sequence[str] = ()) -> Memory:
         from recollect.pipeline.settling import settle
@@ -278,25 +279,15 @@ class Recollect:
 
     def distill(self, sessions: Iterable[str] | None = None) -> Distilled:
         """Make memories of these sessions, or of all that are due; what is known already is not made twice."""
-        from recollect.pipeline.distilling import distill_sessions
-
-        if sessions is None:
-            done = self._distill_due(self.scope)
-        else:
-            model = self._consultant()
-            judge = model.judge if model else None
-            done = distill_sessions(self.store, self.scope, sessions, self._clock, extractor=model, judge=judge)
+        done = self._making.distill_due() if sessions is None else self._making.distill(sessions)
         if done.changed:
-            self.prepare()
+            self._readying.renew()
         self._ring()
         return done
 
     def prepare(self, directory: Path | None = None) -> Prepared:
         """Lay ready what hooks will show agents, from what is known now; `directory` is one of this project's."""
-        from recollect.pipeline.prepare import prepare
-
-        self._stale, self._prepared = False, monotonic()
-        return prepare(self.store, self.scope, self.settings, self._clock, directory=directory or self.directory)
+        return self._readying.prepare(directory)
 
     def standing(self, host: str = "claude", directory: Path | None = None) -> Block:
         """What an agent is told before it asks, in its host's form, without what the host loads there by itself."""
@@ -463,7 +454,7 @@ class Recollect:
         """Make the session's gist now. None when nothing was said or another process is making it."""
         from recollect.pipeline.gists import summarize
 
-        gist = summarize(self.store, self.scope, session, self._maker(), self._clock)
+        gist = summarize(self.store, self.scope, session, self._making.summarizer(), self._clock)
         self._ring()
         return gist
 
@@ -500,7 +491,10 @@ class Recollect:
         memory = self.get(memory_id)
         if expected_version is not None:
             memory = replace(memory, version=expected_version)
-        changed = replace(memory, **checked_changes(changes))
+        from recollect.pipeline.cleaning import without_secrets
+
+        clean, _ = without_secrets(changes, self.settings)
+        changed = replace(memory, **checked_changes(clean))
         check_preference(changed.kind, changed.trust)
         if changed.content != memory.content:
             from recollect.pipeline.settling import slot_for
@@ -513,10 +507,12 @@ class Recollect:
     def supersede(self, memory_id: str, content: str, **fields: Any) -> Memory:
         """Say it anew: the old memory stays as history, the new one is what is true now."""
         from recollect.distill.memory import check_may_supersede
+        from recollect.pipeline.cleaning import without_secrets
 
         old = self.get(memory_id)
         given = {"kind": old.kind, "tags": old.tags, "importance": old.importance, **fields, "content": content}
-        new = new_memory(given, project=old.project, now=self._clock())
+        clean, _ = without_secrets(given, self.settings)
+        new = new_memory(clean, project=old.project, now=self._clock())
         check_may_supersede(new, old)
         return self._settle(new, replacing=(old.id,))
 
@@ -560,10 +556,10 @@ class Recollect:
             else:
                 receipt = keeping.forget_session(self.scope, session, at=now)
             forget_records(self.settings, session=session, project=self.scope.project)
-            return self._unprepared(receipt, everything=everything)
+            return self._readying.forgotten(receipt, everything=everything)
         assert memory_id is not None
         if not soft:
-            return self._unprepared(self.store.keeping.forget_memory(self.scope, memory_id, at=now))
+            return self._readying.forgotten(self.store.keeping.forget_memory(self.scope, memory_id, at=now))
         self.store.memories.update(self.scope, replace(self.get(memory_id), deleted_at=now), at=now, note="delete")
         self._changed()
         return Receipt({"memories": 1}, complete=False)
@@ -600,13 +596,6 @@ class Recollect:
         self._changed()
         return back
 
-    def _unprepared(self, receipt: Receipt, *, everything: bool = False) -> Receipt:
-        """What was laid ready for agents says nothing of what was forgotten; else the receipt is not complete."""
-        from recollect.pipeline.prepare import forget
-
-        done = forget(self.store, self.scope, self.settings, self._clock, everything=everything)
-        return replace(receipt, complete=False) if done.problems else receipt
-
     # -- keeping ---------------------------------------------------------------------------------------------------
 
     def embed_pending(self, progress: Callable[[int], None] = lambda n: None) -> int:
@@ -629,22 +618,12 @@ class Recollect:
 
     def maintain(self, progress: Callable[[int], None] = lambda n: None) -> Upkeep:
         """Gists that are due, vectors that wait, archive, quarantine, redact, purge. Twice changes nothing more."""
-        from recollect.pipeline.gists import summarize_due
-        from recollect.pipeline.hubs import quarantine_hubs
+        from recollect.pipeline.maintaining import maintain
 
-        summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
-        self._reads.write()
-        now = self._clock()
-        ages = Ages(
-            archive_before=now - timedelta(days=self.settings.archive_after_days),
-            archive_reads=self.settings.archive_reads_below,
-            redact_before=now - timedelta(days=self.settings.redact_after_days),
-            purge_before=now - timedelta(days=self.settings.purge_after_days),
-        )
-        upkeep = self.store.keeping.upkeep(now=now, ages=ages)
-        self._stale = True
-        self.embed_pending(progress)
-        return replace(upkeep, quarantined=quarantine_hubs(self.store, self.scope, self._clock))
+        embed = partial(self.embed_pending, progress)
+        done = maintain(self.store, self.scope, self.settings, self._clock, self._making, self._reads, embed)
+        self._readying.changed()
+        return done
 
     def health(self, deep: bool = False) -> Health:
         """How the store is; `deep` checks every page and every hash."""
@@ -674,82 +653,39 @@ class Recollect:
         """The configured embedder, loaded when first needed; None when there is none."""
         return self._meaning.embedder()
 
-    def _maker(self) -> Summarizer:
-        if self._summarizer is None:
-            from recollect.distill.gist import ExtractiveSummarizer
-
-            model = self._consultant()
-            self._summarizer = model.summarizer() if model else ExtractiveSummarizer()
-        return self._summarizer
-
-    def _consultant(self) -> Consultant | None:
-        """The language model in the settings, within its budget; None by default."""
-        if self.settings.llm == "none":
-            return None
-        from recollect.pipeline.consulting import consult
-
-        stopping = self._worker.stopping if self._worker else lambda: False
-        return consult(self.store, self.scope.within(None), self.settings, self._clock, stopping=stopping)
-
     def _distilled(self, report: Report) -> None:
         """After sessions were read: memories of all that are due, whatever their project."""
         if self.settings.distill:
-            done = self._distill_due(self.scope.within(None))
+            done = self._making.distill_due(every_project=True)
             report.distilled(done.outcomes, done.failed)
-        self.prepare()
+        self._readying.renew()
         self._ring()
-
-    def _distill_due(self, scope: Scope, only: Callable[[str], bool] = lambda session: True) -> Distilled:
-        from recollect.pipeline.distilling import distill_due
-
-        model = self._consultant()
-        judge = model.judge if model else None
-        return distill_due(self.store, scope, self._clock, only=only, extractor=model, judge=judge)
-
-    def _distill_talk(self) -> None:
-        """Memories of what programs recorded; agents' sessions are distilled by whoever reads them."""
-        from recollect.capture.sources import FLAVORS
-
-        if self.settings.distill:
-            done = self._distill_due(self.scope, lambda session: session.partition(":")[0] not in FLAVORS)
-            self._stale |= done.changed
 
     def _changed(self) -> None:
         """Memories changed: there are vectors to make, and what agents are shown is to be said anew."""
-        self._stale = True
+        self._readying.changed()
         self._ring()
-
-    def _refresh(self) -> None:
-        """Lay ready anew what agents are shown, if they are shown anything here."""
-        from recollect.hookreply import PREPARED
-
-        if self._stale and (self.settings.memory_files or (self.settings.data_dir / PREPARED).is_dir()):
-            try:
-                self.prepare()
-            except (RecollectError, OSError) as error:  # what was asked for is done; this is made good the next time
-                import logging
-
-                logging.getLogger(__name__).warning("what agents are shown could not be renewed: %s", error)
 
     def _ring(self) -> None:
         if self._worker is not None:
             self._worker.ring()
 
-    def _background(self, stopping: Callable[[], bool]) -> None:
-        """One round of the worker: gists that are due, then vectors, if no other process is at it."""
+    def _background(self, stopping: Callable[[], bool]) -> float | None:
+        """One round of the worker; returns the seconds after which it should look again, if it should."""
         from recollect.lock import alone
         from recollect.pipeline.embedding import embed_waiting
         from recollect.pipeline.gists import summarize_due
 
-        summarize_due(self.store, self.scope, self._maker(), self._clock, self.settings.summarize_after)
-        self._distill_talk()
-        if monotonic() - self._prepared > _REFRESH_SECONDS:
-            self._refresh()
+        summarize_due(self.store, self.scope, self._making.summarizer(), self._clock, self.settings.summarize_after)
+        if self.settings.distill and self._making.distill_talk().changed:
+            self._readying.changed()
+        again = self._readying.refresh_rested()
         embedder = self.embedder()
         if embedder is not None and self._meaning.fits(embedder):
             with alone(self.settings.data_dir / "embed.lock") as free:
                 if free:
                     embed_waiting(self.store, embedder, stop=stopping)
+        return again
 
 
 def _places(sources: Mapping[str, Sequence[str | Path]] | None) -> dict[str, list[Path]] | None:

@@ -22,7 +22,7 @@ SECRETS = ("embedding_api_key", "llm_api_key")
 Places = Mapping[str, tuple[Path, ...]]
 Prices = Mapping[str, tuple[float, ...]]
 Amounts = Mapping[str, float]
-CHOICES = {"inject_prompt": ("recall", "nudge", "off")}
+CHOICES = {"llm": ("none", "anthropic", "openai", "command"), "inject_prompt": ("recall", "nudge", "off")}
 AMOUNTS = ("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens")  # what may be 0, but neither less nor without end
 DENIED = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
@@ -178,7 +178,8 @@ def _typed(name: str, value: Any, source: str) -> Any:
         raise ValueError
     except (ValueError, TypeError, AttributeError):
         shown = "(hidden)" if name in SECRETS else repr(str(value)[:60])
-        raise InvalidInput(f"{name} = {shown} ({source}) is not a valid {default.type}") from None
+        wanted = f"one of {', '.join(CHOICES[name])}" if name in CHOICES else f"a valid {default.type}"
+        raise InvalidInput(f"{name} = {shown} ({source}) is not {wanted}") from None
 
 
 def _absolute(text: str) -> Path:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from recollect import Recollect, Scope
+from recollect.lock import alone
 from recollect.model import Session
 from recollect.pipeline import prepare as preparing
 from recollect.settings import load
@@ -120,9 +121,22 @@ def test_what_was_prepared_goes_even_when_it_cannot_be_made_anew(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(preparing._Round, "run", broken)
-    with pytest.raises(OSError, match="No space"):
-        memory.forget(everything=True)
+    assert not memory.forget(everything=True).complete
     monkeypatch.undo()
+    assert not {"content", "why", "user_content"} & left_in(tmp_path / "data").keys()
+
+
+def test_what_was_prepared_goes_even_while_another_process_prepares(
+    memory: Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is forgotten is forgotten: the receipt comes and says that it is not complete; that is made good at the end."""
+    monkeypatch.setattr(preparing, "WAIT_SECONDS", 0.05)
+    with alone(tmp_path / "data" / preparing.LOCK):
+        receipt = memory.forget(everything=True)
+        assert receipt.counts["memories"] == 2
+        assert not receipt.complete
+        assert not {"content", "why"} & left_in(*(tmp_path / "data" / name for name in ("prepared", "memory"))).keys()
+    memory.close()
     assert not {"content", "why", "user_content"} & left_in(tmp_path / "data").keys()
 
 

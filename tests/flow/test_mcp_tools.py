@@ -260,6 +260,14 @@ def test_without_a_query_the_context_is_what_is_always_worth_knowing(known: Tool
     assert "## " in text
 
 
+def test_without_a_query_the_best_comes_before_the_newest(tools: Tools) -> None:
+    """As at the start of a session: a rule of long ago is not pushed out by many notes of today."""
+    tools.memory.remember("Never push to main", kind="preference", importance=1.0)
+    for number in range(30):
+        tools.memory.remember(f"Room {number} has a window to the {number}th yard", kind="note", importance=0.1)
+    assert "Never push to main" in tools.text("memory_context", query="")
+
+
 def test_with_nothing_worth_knowing_the_context_says_so(tools: Tools) -> None:
     assert tools.text("memory_context").startswith("[nothing is always worth knowing here yet")
 

@@ -202,3 +202,17 @@ def test_export_and_import_are_lossless_and_harmless_twice(opened: Callable[...,
         assert list(other.export())[1:] == exported
     finally:
         other.close()
+
+
+def test_a_secret_is_taken_out_of_what_is_remembered(memory: Recollect) -> None:
+    """T06: it would be put before every agent, and into files."""
+    key = "ghp_" + "a1B2" * 9
+    kept = memory.remember(f"The deploy token is {key}", why=f"because {key}")
+    anew = memory.supersede(kept.id, f"The deploy token is {key} now")
+    changed = memory.update(anew.id, content=f"Deploy with {key}")
+    for one in (kept, anew, changed):
+        assert key not in one.content + (one.why or "")
+        assert "[REDACTED:github:" in one.content
+    assert not [
+        path for path in memory.settings.data_dir.rglob("*") if path.is_file() and key.encode() in path.read_bytes()
+    ]

@@ -65,8 +65,10 @@ def test_figures_of_nothing_are_no_error() -> None:
 
 
 def test_every_label_is_whole() -> None:
-    """Only the half that may be read."""
-    for file in sorted((LABELS / "dev").glob("*.json")):
+    """Only the half that may be read, and the sessions that were set aside from it."""
+    files = [file for half in ("dev", "dev2") for file in sorted((LABELS / half).glob("*.json"))]
+    assert len({file.name for file in files}) == len(files)
+    for file in files:
         told = json.loads(file.read_text(encoding="utf-8"))
         assert told["half"] == "dev", file
         for one in (*told["worth"], *told["acceptable"]):
@@ -95,7 +97,7 @@ def test_it_runs_from_end_to_end(tmp_path: Path) -> None:
     assert "== grok:019f6851-7ec4-7ef0-97d3-03f3eee38755" in done.stdout
 
 
-@pytest.mark.parametrize("half", [["--half", "frozen"], []], ids=["frozen", "both"])
+@pytest.mark.parametrize("half", [["--half", "frozen"], ["--half", "dev2"], []], ids=["frozen", "set aside", "all"])
 def test_nobody_looks_into_the_frozen_half(half: list[str]) -> None:
     command = [sys.executable, str(BENCH), "--transcripts", "x", "--labels", "y", "--show", *half]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

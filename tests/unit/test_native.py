@@ -77,9 +77,8 @@ def test_what_it_does_not_load_is_not_read(host: str, name: str, repo: Path, own
 
 def test_of_names_that_stand_for_each_other_the_first_counts(repo: Path) -> None:
     write(repo / "AGENTS.md", "for everybody")
-    assert read("claude", repo, repo) == ["for everybody"]
-    write(repo / "CLAUDE.md", "for claude")
-    assert read("claude", repo, repo) == ["for claude"]
+    assert read("codex", repo, repo) == ["for everybody"]
+    assert read("claude", repo, repo) == [], "Claude Code does not load it"
     write(repo / "AGENTS.override.md", "instead")
     assert read("codex", repo, repo) == ["instead"]
 

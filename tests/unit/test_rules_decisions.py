@@ -199,3 +199,14 @@ def test_menus_are_read_in_the_ways_they_are_written() -> None:
     assert [option.mark for option in options(text)] == ["1", "2", "c", "d", "e"]
     assert [option.mark for option in options("Either (a) gate the follower; or (b) move the field.")] == ["a", "b"]
     assert all(text[one.start : one.end] == one.text for one in options(text))
+
+
+def test_a_yes_is_told_by_what_it_was_said_to() -> None:
+    options = [{"label": "Yes, do it properly", "description": "Call approve when a retry succeeds."}, {"label": "No"}]
+    told = (
+        Told()
+        .ask("Ask the helper.")
+        .call("AskUserQuestion", {"questions": [{"question": "Is approval signalled?", "options": options}]})
+    )
+    told.result('User has answered: "Is approval signalled?"="Yes, do it properly".')
+    assert told.contents == ["Decided: Call approve when a retry succeeds."]

@@ -199,3 +199,12 @@ def test_small_talk_leaves_nothing() -> None:
 def test_what_somebody_says_of_themselves_is_told_of_the_user() -> None:
     (draft,) = Told(CHAT).ask("hi").say("Hello!").ask("My dog is called Bruno and my cat is Minka, btw").drafts
     assert draft.content == "The user's dog is called Bruno and their cat is Minka"
+
+
+def test_an_errand_for_later_is_no_fact() -> None:
+    assert worked("also put the rewrite memo into a markdown file for future reference").contents == []
+
+
+def test_what_stands_behind_a_fence_in_the_middle_of_a_line_is_not_the_authors() -> None:
+    told = worked("what about ```### Cleanup\n\nThe ordering lives in two copies. Always extract it.\n```")
+    assert [memory for memory in told.memories if memory.trust == "user"] == []

@@ -68,7 +68,7 @@ def test_the_data_directory_follows_the_platform(monkeypatch: pytest.MonkeyPatch
 def test_every_setting_can_be_given_by_a_variable() -> None:
     simple = {"bool": "1", "int": "3", "float": "0.5", "str": "x", "Path": "/p", "Path | None": "/p"}
     simple["tuple[str, ...]"] = "x, y"
-    own = {"inject_prompt": "nudge", "memory_files": "/x.md, ~/y.md"}
+    own = {"llm": "anthropic", "inject_prompt": "nudge", "memory_files": "/x.md, ~/y.md"}
     for item in fields(Settings):
         if item.name not in ("projects", "sources", "prices", "llm_project_daily_usd"):  # tables stand in config.toml
             value = own.get(item.name) or simple[str(item.type)]
@@ -78,8 +78,8 @@ def test_every_setting_can_be_given_by_a_variable() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("inject_prompt", "always"), ("inject_max_tokens", "-1"), ("memory_files", "notes/memory.md")],
-    ids=["a way there is not", "less than nothing", "a path that hangs on where one stands"],
+    [("inject_prompt", "always"), ("llm", "foo"), ("inject_max_tokens", "-1"), ("memory_files", "notes/memory.md")],
+    ids=["a way there is not", "no such model", "less than nothing", "a path that hangs on where one stands"],
 )
 def test_how_to_inject_is_checked_when_it_is_read(name: str, value: str) -> None:
     with pytest.raises(InvalidInput, match=name):

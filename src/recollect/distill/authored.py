@@ -14,6 +14,7 @@ LONG_PROMPT = 1_500  # characters: a longer prompt is a paste, perhaps with an i
 _EDGE = 600  # how long such an introduction may be
 _LONG_LINE = 600  # nobody types such a paragraph without a break
 _FENCE = re.compile(r"[ \t>*+-]*(?:\d{1,2}[.)][ \t]*)?(`{3,}|~{3,}|｀{3,}|\"{3}|'{3})")
+_FENCED = re.compile(r"`{3}.*?(?:`{3}|\Z)", re.DOTALL)  # wherever in a line it begins
 _SEPARATOR = re.compile(r"[ \t]*(?:[-=_*~─━═]{3,}|[-=*]{2,}.{1,40}[-=*]{2,})[ \t]*$")
 _TAG = re.compile(r"<([A-Za-z][\w.:-]{0,40})(?:\s[^<>]{0,400})?>")
 _MARKUP = re.compile(r"<!--.*?(?:-->|\Z)|<\|.*\Z|\[(?:quote|INST)\].*\Z", re.DOTALL | re.IGNORECASE)
@@ -103,6 +104,7 @@ def _foreign(text: str) -> Iterator[tuple[int, int]]:
         text = text[:LONG_PROMPT]
     yield from _tagged(text)
     yield from (match.span() for match in _MARKUP.finditer(text))
+    yield from (match.span() for match in _FENCED.finditer(text))
     yield from (match.span() for match in _CODE.finditer(text) if _ORDERING.search(match[2]))
     for match in _QUOTED.finditer(text):
         if len(_WORD.findall(match[0])) >= _QUOTED_WORDS:

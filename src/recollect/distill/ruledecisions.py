@@ -128,6 +128,7 @@ _PROPOSING = re.compile(
     r" )*",
     re.IGNORECASE,
 )
+_YES_OR_NO = re.compile(r"(?:yes|no|ja|nein|oui|non|sí)\b", re.IGNORECASE)
 _PAIR = re.compile(r'"([^"\n]{4,300})"\s*=\s*"([^"\n]{1,300})"')
 _LABEL_END = re.compile(r"\s*\((?:recommended|current config|default|suggested)\)\s*$", re.IGNORECASE)
 _VERB_ALONE = re.compile(r"^(?:yes|no|ok|cancel|skip|continue|proceed|none|other|stop)\b.{0,5}$", re.IGNORECASE)
@@ -337,6 +338,10 @@ def _asked(story: Story, run: Run) -> Iterator[Draft]:
         if _OF_THE_TASK.search(question) or len(question) > _ASKED_CHARS:
             continue
         described, others = _described(run.call.text, pair[2])
+        if _YES_OR_NO.match(answer):  # tells nothing without what it was said to
+            if len(described) < 20:
+                continue
+            answer, described, others = described, "", []
         yield Draft(
             kind="decision",
             content=whole_words(_told(answer, others), MAX_DRAFT_CHARS),

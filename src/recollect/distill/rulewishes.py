@@ -59,6 +59,10 @@ _VAGUE = re.compile(
     re.IGNORECASE,
 )
 _TURNED_OUT = re.compile(r"it turn(?:s|ed) out\b", re.IGNORECASE)
+_ERRAND = re.compile(
+    r"(?:\W|also |and |please )*(?:put|make|add|save|write|create|move|copy|store|send) (?:the|this|that|it|an?)\b",
+    re.I,
+)
 _NAMING = re.compile(r"`|\b\d|\b\w+[._/-]\w+|\b[A-Z][A-Z_]{2,}|\b[a-z]+[A-Z]|(?<=[a-z,] )[A-Z][a-z]+")
 _POINTS = re.compile(
     r"^(?:(?:this|that|it|them|these|those)\b(?! (?:repo\w*|project|code ?base|machine|server|team|app|service|module"
@@ -153,7 +157,7 @@ def announced(said: str) -> Cue | None:
                 return None
             return Cue(kind or _kind_of(payload), 0.85, marker)
     found = AFTER.search(said)
-    if found and found.start() > 12 and not said[: found.start()].endswith("?") and not MOMENT.search(said):
+    if found and found.start() > 12 and not _ERRAND.match(said) and not (said.endswith("?") or MOMENT.search(said)):
         return Cue(_kind_of(said[: found.start()]), 0.85, AFTER)
     return None
 

@@ -86,8 +86,8 @@ def whole_words(text: str, limit: int) -> str:
     text = one_line(text)
     if len(text) <= limit:
         return text
-    cut = text[:limit]
+    cut = text[: limit + 1]
     clause = max(cut.rfind(mark) for mark in (". ", "; ", ", ", " - ", " — ", " ("))
-    cut = cut[:clause] if clause > limit // 2 else cut[: max(cut.rfind(" "), 1)]
-    cut = _HANGING.sub("", cut.rstrip(" ,;:-—("))
-    return cut + ("`" if cut.count("`") % 2 else "")
+    cut = cut[:clause] if clause > limit // 2 else cut[: max(cut.rfind(" "), 0)] or text[:limit]
+    cut = _HANGING.sub("", cut.rstrip(" ,;:-—(")).rstrip(" ,;:-—(")
+    return f"{cut[: limit - 1]}`" if cut.count("`") % 2 else cut

@@ -21,7 +21,7 @@ MAX_FILES, MAX_BYTES, MAX_HOPS = 100, 65_536, 5
 INDEX_LINES, INDEX_BYTES = 200, 25_000  # of its own index, what Claude Code loads
 # Names in every directory on the way down to where the agent runs; of names with a bar between, the first there is.
 _ON_THE_WAY = {
-    "claude": ("CLAUDE.md|AGENTS.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/*.md"),
+    "claude": ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/*.md"),
     "codex": ("AGENTS.override.md|AGENTS.md",),
     "gemini": ("GEMINI.md",),
     "cursor": ("AGENTS.md", "CLAUDE.md", ".cursorrules", ".cursor/rules/*.mdc"),

@@ -9,7 +9,7 @@ from recollect.clock import now
 from recollect.inject.excerpt import excerpt
 from recollect.inject.hosts import HOSTS, compiled
 from recollect.inject.quote import label, quote
-from recollect.inject.selection import INJECTABLE, STANDING, select
+from recollect.inject.selection import INJECTABLE, STANDING, ranked, select
 from recollect.mcp import rows
 from recollect.model import MAX_TAG_CHARS, TIERS, Evidence, Hit, Memory, Recall, Turn
 
@@ -72,7 +72,7 @@ def _standing(memory: Recollect, most: int, where: Arguments) -> str:
     """What is put before an agent at the start of a session, for one whose host cannot do that."""
     kinds = {"kinds": STANDING, **where}
     known = memory.memories(_STANDING, trusts=INJECTABLE, **kinds)
-    block = compiled(select(known, now()), HOSTS["prompt"], most)
+    block = compiled(select(ranked(known, now()), now()), HOSTS["prompt"], most)
     return block.text or "[nothing is always worth knowing here yet; give a query]"
 
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.clock import now
 from recollect.distill.memory import new_memory
-from recollect.errors import InvalidInput, NotFound
+from recollect.errors import NotFound
 from recollect.inject.quote import label
 from recollect.mcp import rows
+from recollect.pipeline.cleaning import without_secrets
 from recollect.pipeline.settling import settle
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ _OUTCOMES = {
 
 def save(memory: Recollect, given: dict[str, Any]) -> str:
     """Keep one thing, without its secrets; says what became of it."""
-    clean, taken = _without_secrets(memory, given)
+    clean, taken = without_secrets(given, memory.settings)
     said = {**_UNSAID, "kind": "note", "why": None, "tags": None, **clean, "origin": "assistant"}
     made = new_memory(said, project=memory.scope.project, now=now())
     settled = settle(memory.store, memory.scope, made, now)
@@ -63,19 +64,3 @@ def forget(memory: Recollect, given: dict[str, Any]) -> str:
             memory.forget(kept.id, soft=True)
         lines.append(f"[forgotten: {kept.id}; `recollect undo {kept.id}` brings it back]")
     return "\n".join(lines)
-
-
-def _without_secrets(memory: Recollect, given: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """An agent's words are cleaned like those it is captured by."""
-    from recollect.capture.redact import Redactor
-    from recollect.pipeline.sweep import install_key
-
-    redactor = Redactor(install_key(memory.settings.data_dir), pii=memory.settings.redact_personal)
-    clean, taken = dict(given), 0
-    for name in ("content", "why"):
-        if name in clean:
-            clean[name], found = redactor.redact(clean[name])
-            taken += sum(found.values())
-    if not clean["content"].strip():
-        raise InvalidInput("content is empty")
-    return clean, taken

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from recollect.clock import Clock
 from recollect.distill.draft import RULES, RULES_VERSION, Draft
+from recollect.distill.holding import RETIRED
 from recollect.distill.rules import distill
 from recollect.distill.vet import Vetted, vet
 from recollect.errors import Conflict, NotFound, StoreError
@@ -136,7 +137,7 @@ class _Distilling:
                 theirs.add(old.evidence)
             elif old.confirmed_at is None and dedup_key(old.content) not in texts and old.evidence not in sources:
                 now = self.clock()
-                ended = replace(old, superseded_at=max(now, old.occurred_at), meta={**old.meta, "retired": True})
+                ended = replace(old, superseded_at=max(now, old.occurred_at), meta={**old.meta, RETIRED: True})
                 self.store.memories.update(self.scope, ended, at=now, note="retire")
-                self.done.outcomes["retired"] += 1
+                self.done.outcomes[RETIRED] += 1
         return theirs

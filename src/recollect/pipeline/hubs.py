@@ -12,11 +12,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from recollect.clock import Clock
 from recollect.distill.shape import is_word_list
+from recollect.errors import Conflict, NotFound
 from recollect.model import Memory, Scope
 from recollect.store.port import Filter, Store
 from recollect.store.searchtext import query_terms
@@ -47,8 +49,9 @@ def quarantine_hubs(store: Store, scope: Scope, clock: Clock) -> int:
         if memory_id in suspects:
             old = suspects[memory_id]
             away = replace(old, archived_at=now, meta={**old.meta, QUARANTINED: True})
-            store.memories.update(scope, away, at=now, note=QUARANTINED)
-            done += 1
+            with suppress(Conflict, NotFound):  # changed or forgotten meanwhile: looked at again the next time
+                store.memories.update(scope, away, at=now, note=QUARANTINED)
+                done += 1
     return done
 
 

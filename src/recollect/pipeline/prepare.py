@@ -34,7 +34,7 @@ from recollect.model import Scope
 from recollect.pipeline import places
 from recollect.pipeline.folder import Folder
 from recollect.pipeline.places import Marked, Places
-from recollect.pipeline.texts import Texts, checked_out, digest
+from recollect.pipeline.texts import Texts, checked_out, short_hash
 from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
 from recollect.settings import load as load_settings
@@ -85,6 +85,7 @@ def forget(store: Store, scope: Scope, settings: Settings, clock: Clock, *, ever
     """
     if not _is_ours(scope, settings):
         return Prepared()
+    clear(settings.data_dir)  # at once: whoever holds the lock may do so for long
     with _alone(settings):
         clear(settings.data_dir)
         known = places.load(settings.data_dir)
@@ -276,7 +277,7 @@ class _Round:
         with Folder(self._data_dir, PREPARED) as folder:
             keys, fresh = _keys(folder), {}
             for path, each in wanted.items():
-                name = digest([str(path)])
+                name = short_hash([str(path)])
                 if keys.get(name) != each.key or not path.exists():
                     try:
                         self.put_block(path, each)

@@ -38,7 +38,7 @@ from recollect.store.port import Filter, Store
 from recollect.store.searchtext import query_terms
 from recollect.text import dedup_key
 
-__all__ = ["Judge", "Settled", "resettle", "settle", "slot_for"]
+__all__ = ["Judge", "Settled", "rehold", "resettle", "retried", "settle", "slot_for"]
 
 Outcome = Literal["added", "known", "merged", "superseding", "disputed", "withheld"]
 TRIES = 4  # once, and three times again
@@ -161,9 +161,12 @@ class _Groups:
         self._leaders[self._leader(one)] = self._leader(other)
 
     def _leader(self, one: object) -> object:
-        while (above := self._leaders.get(one, one)) != one:
-            one = above
-        return one
+        leader = one
+        while (above := self._leaders.get(leader, leader)) != leader:
+            leader = above
+        while one != leader:  # the next time it is one step
+            self._leaders[one], one = leader, self._leaders[one]
+        return leader
 
 
 def _ended_by_rule(memory: Memory) -> bool:

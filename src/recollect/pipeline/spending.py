@@ -74,9 +74,7 @@ class Purse:
                 if not failure.spent:
                     self._settle(scope, ticket, charge, 0, 0)
                 if backoff is None:
-                    raise ModelUnavailable(
-                        f"The language model cannot be used: {failure.reason}, {TRIES} times."
-                    ) from None
+                    raise _given_up(failure) from None
                 self._sleep(failure.pause(backoff))
             except ModelRefused:
                 self._settle(scope, ticket, charge, 0, 0)
@@ -145,5 +143,5 @@ def estimate(turns: int, settings: Settings) -> tuple[int, float | None]:
     return read + written, price_of(f"{settings.llm}:{settings.llm_model}", read, written, settings)
 
 
-def given_up(failure: RetryableError) -> ModelUnavailable:
+def _given_up(failure: RetryableError) -> ModelUnavailable:
     return ModelUnavailable(f"The language model cannot be used: {failure.reason}, {TRIES} times.")

@@ -117,15 +117,15 @@ class Texts:
 
     def key(self, project: str | None, *of: str | None) -> str:
         """What a text is made of: it is made anew when that changes, and each day, because it tells ages."""
-        return digest([*self._of(project), f"{self._now:%Y-%m-%d}", self._budget, self._ailment, *of])
+        return short_hash([*self._of(project), f"{self._now:%Y-%m-%d}", self._budget, self._ailment, *of])
 
     def key_of_index(self, project: str | None) -> str:
         """The same of an index, which tells no ages."""
-        return digest([*self._of(project), repr(promptindex.MAGIC)])
+        return short_hash([*self._of(project), repr(promptindex.MAGIC)])
 
     def key_of_everywhere(self) -> str:
         """The same of the text of all projects."""
-        return digest([self.key(project) for project in (None, *self.projects)])
+        return short_hash([self.key(project) for project in (None, *self.projects)])
 
     def _of(self, project: str | None) -> tuple[object, ...]:
         return VERSION, project, self._marks.get(None), self._marks.get(project)
@@ -145,6 +145,6 @@ def checked_out(directory: Path) -> str:
         return ""
 
 
-def digest(values: Iterable[object]) -> str:
+def short_hash(values: Iterable[object]) -> str:
     """A short name for these values."""
     return hashlib.sha256(json.dumps(list(values)).encode("utf-8", "surrogatepass")).hexdigest()[:32]

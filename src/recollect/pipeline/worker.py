@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 
 class Worker:
-    """Runs `work` in a thread of its own whenever it is rung, until stopped."""
+    """Runs `work` in a thread of its own until stopped: when it is rung, and as many seconds after as it returns."""
 
-    def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
+    def __init__(self, work: Callable[[Callable[[], bool]], float | None]) -> None:
         self._work = work
         self._bell = threading.Event()
         self._stopping = threading.Event()
@@ -40,13 +40,15 @@ class Worker:
             self._thread.join()
 
     def _run(self) -> None:
+        pause: float | None = None
         while True:
-            self._bell.wait()
+            self._bell.wait(pause)
             self._bell.clear()
             if self._stopping.is_set():
                 return
+            pause = None
             try:
-                self._work(self._stopping.is_set)
+                pause = self._work(self._stopping.is_set)
             except Exception as error:  # the worker must never take the caller down; the queue keeps what is left
                 import logging
 

@@ -43,7 +43,8 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Output) -> int:
     place = find_place(args, everywhere=True)
     repaired = _repair(place, console) if args.repair and place.database.exists() else []
-    looked = [*_directory(place), *_database(place, deep=args.deep or args.repair), *_embedder(place), *_agents(place)]
+    looked = [*_directory(place), *_database(place, deep=args.deep or args.repair), *_embedder(place)]
+    looked += [*_language_model(place), *_agents(place)]
     findings = [*repaired, *looked]
     bad = sum(finding.state == "bad" for finding in findings)
     if console.json:
@@ -95,7 +96,7 @@ def _database(place: Place, *, deep: bool) -> list[Finding]:
     try:
         with open_place(place) as memory:
             found = [*_engine(memory, place), *_contents(memory, deep=deep), *_capture(memory), *_vectors(memory)]
-            return [*found, *_quarantine(memory)]
+            return [*found, *_quarantine(memory), *_unanswered(memory)]
     except RecollectError as error:
         return [Finding("database", "bad", str(error), error.hint)]
 
@@ -202,6 +203,43 @@ def _embedder(place: Place) -> list[Finding]:
     if embedder is None:
         return [Finding("embedder", "note", f"none, so recall is by words alone: {why}")]
     return [Finding("embedder", "ok", f"{embedder.name} ({embedder.dim})")]
+
+
+def _language_model(place: Place) -> list[Finding]:
+    """The language model in the settings; nothing is said when none is set."""
+    from recollect.models.language import choose_language
+
+    settings = place.loaded.settings
+    if settings.llm == "none":
+        return []
+    try:
+        model, why = choose_language(settings)
+    except RecollectError as error:
+        return [Finding("language model", "bad", str(error), error.hint)]
+    if model is None:
+        return [Finding("language model", "bad", f"cannot be used: {why}", "`recollect config` shows the settings.")]
+    return [Finding("language model", "ok", f"{model.name}; `recollect budget` shows what it may cost")]
+
+
+def _unanswered(memory: Recollect) -> list[Finding]:
+    """Whether the language model answers at all."""
+    from datetime import timedelta
+
+    from recollect.clock import now
+    from recollect.models.language import choose_language
+
+    try:
+        model, _ = choose_language(memory.settings)
+    except RecollectError:
+        return []
+    if model is None:
+        return []
+    calls, last = memory.store.ledger.unanswered(memory.scope, model=model.name, since=now() - timedelta(days=1))
+    if not calls or last is None:
+        return []
+    text = f"{model.name} has not answered the last {calls:,} calls, the latest at {last:%Y-%m-%d %H:%M} UTC"
+    todo = "Check llm, llm_url, llm_model and the key; until it answers, sessions are distilled by rules alone."
+    return [Finding("language model", "bad", text, todo)]
 
 
 def _agents(place: Place) -> list[Finding]:

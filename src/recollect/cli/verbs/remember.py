@@ -52,6 +52,8 @@ def run(args: Namespace, console: Output) -> int:
         console.document({"memory": kept, "known": known})
         return 0
     place = f"in {kept.project}" if kept.project else "for every project"
+    if kept.content != text and "[REDACTED:" in kept.content:
+        console.note("A secret was taken out of it: what is remembered is put before agents and into files.")
     console.line("Known already: " if known else "Remembered: ", (kept.id, "cyan"), f" [{kept.kind}] {place}")
     for how, others in (("in place of", told.superseded + told.merged), ("disputed:", told.disputes)) if told else ():
         for one in others:
