@@ -129,7 +129,7 @@ def test_what_was_prepared_goes_even_when_it_cannot_be_made_anew(
 def test_what_was_prepared_goes_even_while_another_process_prepares(
     memory: Recollect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is forgotten is forgotten: the receipt comes and says that it is not complete; that is made good at the end."""
+    """What is forgotten is forgotten: the receipt comes, says that it is not complete, and the end makes it good."""
     monkeypatch.setattr(preparing, "WAIT_SECONDS", 0.05)
     with alone(tmp_path / "data" / preparing.LOCK):
         receipt = memory.forget(everything=True)
