@@ -101,6 +101,16 @@ def test_a_link_is_followed_into_the_home_directory(tmp_path: Path, own_home: Pa
     assert real.read_bytes() == b"minex"
 
 
+def test_a_link_to_another_kind_of_file_is_refused(tmp_path: Path, own_home: Path) -> None:
+    """A repository can bring a link along, and what a shell runs is no place for remembered text."""
+    (own_home / ".profile").write_bytes(b"mine\n")
+    link = tmp_path / "CLAUDE.md"
+    link.symlink_to(own_home / ".profile")
+    with pytest.raises(InvalidInput, match="is a link to"):
+        change(link, append(b"x"))
+    assert (own_home / ".profile").read_bytes() == b"mine\n"
+
+
 def test_a_link_that_leads_out_is_refused(file: Path, tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_bytes(b"theirs")

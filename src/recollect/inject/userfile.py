@@ -1,7 +1,8 @@
 """Changing a file of the user's: all of the new content or all of the old, and never over somebody else's change.
 
-The file keeps its mode and owner. A link is followed only within its own directory or the home directory. Whoever else
-changes a file this way waits; a change made by any other program meanwhile is seen, and the edit made again on top.
+The file keeps its mode and owner. A link is followed only within its own directory or the home directory, and to a file
+of the same ending. Whoever else changes a file this way waits; a change made by any other program meanwhile is seen, and
+the edit made again on top.
 """
 
 from __future__ import annotations
@@ -54,14 +55,16 @@ def content_of(path: Path) -> bytes:
 
 
 def real_path(path: Path) -> Path:
-    """The file behind a path; a link that leads out of its directory and the home directory is refused."""
+    """The file behind a path; a link out of its directory and the home directory, or to another kind of file, is refused."""
     given = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as the user sees them
     folder = Path(os.path.realpath(given.parent))
     if not given.is_symlink():
         return folder / given.name
     target = Path(os.path.realpath(given))
     roots = (folder, Path(os.path.realpath(Path.home())))
-    if not any(target.is_relative_to(root) for root in roots) or not target.exists():
+    inside = any(target.is_relative_to(root) for root in roots)
+    alike = target.suffix.casefold() == given.suffix.casefold()  # a repository's CLAUDE.md is no way to ~/.profile
+    if not inside or not alike or not target.exists():
         raise InvalidInput(f"{path} is a link to {target}", hint="Name the file itself.")
     return target
 
