@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 from recollect.cli.output import Span
+from recollect.cli.wording import counted
 from recollect.clock import age_label, now
 from recollect.model import SAID, Event, Gist, Hit, Memory, Session
 from recollect.text import one_line, present
@@ -16,25 +19,56 @@ if TYPE_CHECKING:
     from recollect.recall.belief import Belief, Quote
 
 Line = list[Span]
+MEMORY_COLUMNS = ("id", "kind", "when", "said by", "content")
 SHOWN_CHARS = 700
+_LOOKED_AT = 100_000  # characters of a text in which words are looked for
+_STEM = 5  # characters in which a word and its inflections usually agree
 _BAR = 20
 
 
 def hit_lines(hit: Hit, *, explain: bool = False) -> Iterator[Line]:
     """`[kind] content`, its tags and why, then where it comes from; with `explain` the parts of its score."""
-    yield [(f"[{hit.kind or hit.tier}]", "bold cyan"), " ", _shortened(hit.content, hit.id)]
+    yield [(f"[{hit.kind or hit.tier}]", "bold cyan"), " ", present(hit.content).strip()]
     yield from _reasons(hit.tags, hit.why)
     for note in hit.notes:
         yield [("- note: ", "yellow"), one_line(note)]
-    parts = [hit.id, hit.age, said_by(hit.origin, hit.trust if hit.tier == "memory" else hit.origin)]
-    if hit.session and hit.session != hit.id:
-        parts.append(f"session {one_line(hit.session, 60)}")
-    if hit.superseded_by:
-        parts.append(f"superseded by {hit.superseded_by}")
-    yield [("  " + " · ".join([*parts, f"score {hit.score:.2f}"]), "dim")]
+    yield [("  " + " · ".join([*_source(hit), f"score {hit.score:.2f}"]), "dim")]
     if explain:
         for name in ("lexical", "semantic", "importance", "recency", "final"):
             yield _bar(name, getattr(hit.parts, name))
+
+
+def _source(hit: Hit) -> Iterator[str]:
+    """Where a hit is from. A turn is said by more than one, and a gist by nobody."""
+    session = f"session {one_line(hit.session or hit.id, 60)}"
+    if hit.tier != "memory":
+        yield from () if hit.id == hit.session else (hit.id,)
+        yield "turn" if hit.tier == "turn" else f"made from {session}"
+        yield f"{hit.occurred_at:%Y-%m-%d} ({hit.age})"
+        yield from (session,) if hit.tier == "turn" else ()
+        return
+    yield from (hit.id, hit.age, said_by(hit.origin, hit.trust))
+    yield from (session,) if hit.session else ()
+    yield from (f"superseded by {hit.superseded_by}",) if hit.superseded_by else ()
+
+
+def around(text: str, question: str, limit: int) -> str:
+    """The text on one line, of a long one what stands around the question's words."""
+    from recollect.store.searchtext import query_terms
+
+    line = one_line(text[:_LOOKED_AT])
+    if not line.isascii() and any(east_asian_width(char) in "WF" for char in line):
+        limit //= 2  # such a character takes two places
+    if len(line) <= limit:
+        return line
+    stems = "|".join(re.escape(term[:_STEM]) for term in query_terms(question))
+    found = [(match.start(), match[0].lower()) for match in re.finditer(stems, line, re.IGNORECASE)] if stems else []
+    starts = [max(0, place - limit // 5) for place, _ in found[:200]] or [0]
+    start = max(starts, key=lambda at: (len({word for place, word in found if at <= place < at + limit}), -at))
+    start = max(0, min(start, len(line) - limit))
+    if start == 0:
+        return one_line(line, limit)
+    return "…" + one_line(line[start + 1 :], limit - 1)
 
 
 def memory_lines(memory: Memory) -> Iterator[Line]:
@@ -52,7 +86,7 @@ def memory_lines(memory: Memory) -> Iterator[Line]:
         ("recorded", _at(memory.recorded_at)),
         ("importance", f"{memory.importance:g}"),
         ("confidence", f"{memory.confidence:g}"),
-        ("read", f"{memory.access_count} times"),
+        ("read", counted(memory.access_count, "times")),
         ("version", str(memory.version)),
         ("expires", _at(memory.expires_at)),
         ("archived", _at(memory.archived_at)),
@@ -161,14 +195,15 @@ def event_lines(event: Event) -> Iterator[Line]:
 
 
 def memory_row(memory: Memory) -> list[str]:
-    """A memory in a table: id, kind, age, content."""
-    return [memory.id, memory.kind, age_label(memory.occurred_at, now()), one_line(memory.content, 100)]
+    """A memory in a table, under MEMORY_COLUMNS."""
+    who = said_by(memory.origin, memory.trust).removeprefix("said by ")
+    return [memory.id, memory.kind, age_label(memory.occurred_at, now()), who, one_line(memory.content, 100)]
 
 
-def session_row(session: Session) -> list[str]:
-    """A session in a table: id, last active, turns, title."""
+def session_row(session: Session, about: str) -> list[str]:
+    """A session in a table: id, last active, turns, and what it is about."""
     age = age_label(session.ended_at, now()) if session.ended_at else ""
-    return [session.id, age, str(session.turns), one_line(session.title or "", 80)]
+    return [session.id, age, str(session.turns), one_line(about, 80)]
 
 
 def _reasons(tags: tuple[str, ...], why: str | None) -> Iterator[Line]:

@@ -74,11 +74,16 @@ class Output:
         else:
             sys.stdout.write(f"\n== {one_line(text)} ==\n")
 
-    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Rows under headers; the last column takes what room there is."""
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]], *, cut: bool = False) -> None:
+        """Rows under headers; the last column takes what room there is, and with `cut` one line of it on a terminal.
+
+        The first column names the row: it is never cut, but goes below the last where there is no room for it.
+        """
         cells = [[one_line(cell) for cell in row] for row in rows]
         if self.fancy:
-            self._rich_table(headers, cells)
+            from recollect.cli.tables import print_table
+
+            print_table(self._rich, headers, cells, cut=cut)
             return
         widths = [max(map(len, column)) for column in zip(headers, *cells, strict=True)]
         for row in [list(headers), *cells]:
@@ -167,24 +172,16 @@ class Output:
         """Whether stdout is a terminal to be coloured."""
         return not self.json and sys.stdout.isatty()
 
+    @property
+    def width(self) -> int:
+        """How many characters a line has room for."""
+        return self._rich.width if self.fancy else 100
+
     @cached_property
     def _rich(self) -> Console:
         from rich.console import Console
 
         return Console(highlight=False, markup=False, emoji=False)
-
-    def _rich_table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-        for place, header in enumerate(headers):
-            last = place == len(headers) - 1
-            table.add_column(header, overflow="fold", no_wrap=not last, style="" if last or place else "cyan")
-        for row in rows:
-            table.add_row(*map(Text, row))
-        self._rich.print(table)
 
 
 def _plain(spans: Sequence[Span]) -> str:

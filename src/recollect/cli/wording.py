@@ -9,9 +9,12 @@ _ONE = {"memories": "memory"}
 
 def in_words(counts: Mapping[str, int]) -> str:
     """What there is of each, what there is none of left out; empty when there is nothing."""
-    return ", ".join(
-        f"{number:,} {name if number != 1 else _singular(name)}" for name, number in counts.items() if number
-    )
+    return ", ".join(counted(number, name) for name, number in counts.items() if number)
+
+
+def counted(number: int, names: str) -> str:
+    """`1 file`, `2 files`, `0 files`."""
+    return f"{number:,} {names if number != 1 else _singular(names)}"
 
 
 def _singular(name: str) -> str:

@@ -1,8 +1,8 @@
 """Changing a file of the user's: all of the new content or all of the old, and never over somebody else's change.
 
 The file keeps its mode and owner. A link is followed only within its own directory or the home directory, and to a file
-of the same ending. Whoever else changes a file this way waits; a change made by any other program meanwhile is seen, and
-the edit made again on top.
+of the same ending. Whoever else changes a file this way waits; a change made by any other program meanwhile is seen,
+and the edit made again on top.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def content_of(path: Path) -> bytes:
 
 
 def real_path(path: Path) -> Path:
-    """The file behind a path; a link out of its directory and the home directory, or to another kind of file, is refused."""
+    """The file behind a path; a link that leads out of its directory and home, or to another kind, is refused."""
     given = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as the user sees them
     folder = Path(os.path.realpath(given.parent))
     if not given.is_symlink():
