@@ -16,6 +16,7 @@ from typing import Any
 from recollect.errors import InvalidInput
 
 PREFIX = "RECOLLECT_"
+_CORRECT = "Correct the file, or move it away."
 SECRETS = ("embedding_api_key", "llm_api_key")
 
 
@@ -123,7 +124,10 @@ def load(env: Mapping[str, str] | None = None, **arguments: Any) -> Loaded:
     values: dict[str, Any] = {"data_dir": default_data_dir(env)}
     origins = {item.name: "default" for item in fields(Settings)}
     for name, value in _from_file(file).items():
-        values[name], origins[name] = _typed(name, value, str(file)), str(file)
+        try:
+            values[name], origins[name] = _typed(name, value, str(file)), str(file)
+        except InvalidInput as error:
+            raise InvalidInput(f"{error}{_at_line(file, name)}", hint=_CORRECT) from None
     for item in fields(Settings):
         variable = PREFIX + item.name.upper()
         if env.get(variable):
@@ -141,13 +145,25 @@ def _from_file(file: Path) -> dict[str, Any]:
 
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidInput(f"{file} cannot be read: {error}", hint="Correct or remove the file.") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InvalidInput(f"{file} cannot be read: not UTF-8 text (at line {line})", hint=_CORRECT) from None
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read: {error}", hint=_CORRECT) from None
     known = {item.name for item in fields(Settings)}
     unknown = sorted(found.keys() - known)
     if unknown:
-        raise InvalidInput(f"{file}: unknown setting {unknown[0]!r}", hint="`recollect config` lists every setting.")
+        name = unknown[0]
+        raise InvalidInput(f"{file}: unknown setting {name[:40]!r}{_at_line(file, name)}", hint=_CORRECT)
     return found
+
+
+def _at_line(file: Path, name: str) -> str:
+    """Where a setting, or a table of that name, stands in the file, if that can be told."""
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip(" \t[\"'").startswith(name):
+            return f" (at line {number})"
+    return ""
 
 
 def _typed(name: str, value: Any, source: str) -> Any:

@@ -24,7 +24,9 @@ def whole_id(memory: Recollect, given: str, scope: Scope | None = None) -> str:
     scope, piece = scope or memory.scope, check_id(given, "id").casefold()
     if len(piece) < LEAST or memory.store.memories.get(scope, given) is not None:
         return given
-    fits = sorted({id_ for id_ in _ids(memory, scope) if id_.casefold().startswith(piece) or id_.casefold().endswith(piece)})
+    fits = sorted(
+        {id_ for id_ in _ids(memory, scope) if id_.casefold().startswith(piece) or id_.casefold().endswith(piece)}
+    )
     if len(fits) > 1:
         more = f" and {len(fits) - _LISTED:,} more" if len(fits) > _LISTED else ""
         raise InvalidInput(

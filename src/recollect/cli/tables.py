@@ -40,8 +40,12 @@ def _columns(headers: Sequence[str], rows: Sequence[Sequence[Text]], *, cut: boo
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place, header in enumerate(headers):
         last = place == len(headers) - 1
-        overflow, style = ("ellipsis" if cut and last else "fold"), ("" if last or place else "cyan")
-        table.add_column(header, overflow=overflow, no_wrap=cut or not last, style=style)  # type: ignore[arg-type]
+        table.add_column(
+            header,
+            overflow="ellipsis" if cut and last else "fold",
+            no_wrap=cut or not last,
+            style="" if last or place else "cyan",
+        )
     for row in rows:
         table.add_row(*row)
     return table

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from recollect.clock import Clock, now, parse_time
 from recollect.errors import InvalidInput
 
-_SPAN = re.compile(r"(\d{1,6})([mhdw])")
+_SPAN = re.compile(r"(\d{1,7})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGO = re.compile(r"(\d{1,6}) (minute|hour|day|week)s? ago")
 _DAYS_AGO = {"today": 0, "yesterday": 1, "last week": 7}

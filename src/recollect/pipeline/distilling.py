@@ -104,6 +104,9 @@ class _Distilling:
         asked = -1 if before is None else before.asked
         if self.extractor is not None and events[-1].position > asked:
             drafts, asked = self.extractor.drafts(session, events, asked)
+            # Noted before anything is made of the answer: whatever fails from here on is not asked, and paid, again.
+            covered = -1 if before is None else before.covers
+            self.store.distillations.put(self.scope, Distillation(name, RULES_VERSION, covered, self.clock(), asked))
             told = self._vetted(session, events, drafts)
             kept += [self._settle(memory) for memory in told.kept]
             made.refused.update(told.refused)

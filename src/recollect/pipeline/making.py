@@ -7,6 +7,7 @@ they are needed, so that whoever only reads does not wait for them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from recollect.clock import Clock
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from recollect.distill.gist import Summarizer
     from recollect.pipeline.consulting import Consultant
     from recollect.pipeline.distilling import Distilled
+
+LOCK = "distill.lock"
 
 
 class Making:
@@ -47,28 +50,45 @@ class Making:
 
     def distill(self, sessions: Iterable[str]) -> Distilled:
         """Memories of these sessions."""
-        from recollect.pipeline.distilling import distill_sessions
+        from recollect.pipeline.distilling import Distilled, distill_sessions
 
-        model = self._consultant()
-        judge = model.judge if model else None
-        return distill_sessions(self._store, self._scope, sessions, self._clock, extractor=model, judge=judge)
+        with self._paid_once() as free:
+            if not free:
+                return Distilled()
+            model = self._consultant()
+            judge = model.judge if model else None
+            return distill_sessions(self._store, self._scope, sessions, self._clock, extractor=model, judge=judge)
 
     def distill_due(
         self, only: Callable[[str], bool] = lambda session: True, *, every_project: bool = False
     ) -> Distilled:
         """Memories of all sessions that are due and that `only` lets through."""
-        from recollect.pipeline.distilling import distill_due
+        from recollect.pipeline.distilling import Distilled, distill_due
 
         scope = self._scope.within(None) if every_project else self._scope
-        model = self._consultant()
-        judge = model.judge if model else None
-        return distill_due(self._store, scope, self._clock, only=only, extractor=model, judge=judge)
+        with self._paid_once() as free:
+            if not free:
+                return Distilled()
+            model = self._consultant()
+            judge = model.judge if model else None
+            return distill_due(self._store, scope, self._clock, only=only, extractor=model, judge=judge)
 
     def distill_talk(self) -> Distilled:
         """Memories of what programs recorded; agents' sessions are distilled by whoever reads them."""
         from recollect.capture.sources import FLAVORS
 
         return self.distill_due(lambda session: session.partition(":")[0] not in FLAVORS)
+
+    def _paid_once(self) -> AbstractContextManager[bool]:
+        """Where a language model is asked, one process does it at a time: two would pay for the same answer.
+
+        Whoever comes second does nothing; the sessions stay due, or the first one makes their memories.
+        """
+        if self._settings.llm == "none":
+            return nullcontext(True)
+        from recollect.lock import alone
+
+        return alone(self._settings.data_dir / LOCK)
 
     def _consultant(self) -> Consultant | None:
         """The language model in the settings, within its budget; None by default."""

@@ -44,13 +44,16 @@ def _write(args: Namespace) -> list[str]:
     from recollect.cli.configfile import set_entry, set_setting
     from recollect.settings import load
 
+    for flag, text in (("tokens", args.tokens), ("usd", args.usd)):
+        if text is not None:
+            _amount(flag, text)  # else one cap is written and the other refused
     file = load().config_file
     changed = []
     if args.tokens is not None:
         set_setting(file, "llm_daily_tokens", args.tokens)
         changed.append("llm_daily_tokens")
     if args.usd is not None and args.project is not None:
-        set_entry(file, "llm_project_daily_usd", find_place(args).scope.project or "", _usd(args.usd))
+        set_entry(file, "llm_project_daily_usd", find_place(args).scope.project or "", _amount("usd", args.usd))
         changed.append("llm_project_daily_usd")
     elif args.usd is not None:
         set_setting(file, "llm_daily_usd", args.usd)
@@ -58,14 +61,21 @@ def _write(args: Namespace) -> list[str]:
     return changed
 
 
-def _usd(text: str) -> float:
+def _amount(flag: str, text: str) -> float:
     """An amount, by the rule of the setting for all projects."""
     from recollect.settings import load
 
+    name = f"llm_daily_{flag}"
     try:
-        return load({"RECOLLECT_LLM_DAILY_USD": text, "RECOLLECT_CONFIG": os.devnull}).settings.llm_daily_usd
+        amount: float = getattr(
+            load({f"RECOLLECT_{name.upper()}": text, "RECOLLECT_CONFIG": os.devnull}).settings, name
+        )
     except InvalidInput:
-        raise InvalidInput(f"--usd {text[:20]!r} is not an amount") from None
+        such = {"tokens": "a whole number of tokens a day", "usd": "an amount in USD a day, such as 0.50"}[flag]
+        raise InvalidInput(
+            f"--{flag} {text[:20]!r} is not an amount", hint=f"Give {such}; 0 means that nothing may be spent."
+        ) from None
+    return amount
 
 
 def _budget(place: Place) -> dict[str, Any]:

@@ -60,12 +60,12 @@ def _show(args: Namespace, console: Output) -> int:
         if args.name not in names:
             raise InvalidInput(f"unknown setting {args.name[:40]!r}", hint="Settings: " + ", ".join(names))
         names = [args.name]
-    rows = [(name, _shown(place, name), _origin(place, name)) for name in names]
+    rows = [(name, _origin(place, name), _shown(place, name)) for name in names]
     if console.json:
-        settings = {name: {"value": _value(place, name), "origin": origin} for name, _, origin in rows}
+        settings = {name: {"value": _value(place, name), "origin": origin} for name, origin, _ in rows}
         console.document({"config_file": place.loaded.config_file, "settings": settings, **_models(place)})
         return 0
-    console.table(("setting", "value", "from"), rows)
+    console.table(("setting", "from", "value"), rows, cut=args.name is None)  # long ones go last, and are cut
     console.line(("config file  ", "dim"), str(place.loaded.config_file))
     for name, value in _models(place).items():
         console.line((f"{name.replace('_', ' '):<12} ", "dim"), str(value))

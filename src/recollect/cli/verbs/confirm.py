@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from recollect.cli.agentshell import only_a_person
+from recollect.cli.memoryids import whole_id
 from recollect.cli.opening import open_memory
-from recollect.model import KINDS, check_id
+from recollect.model import KINDS
 from recollect.settings import environment
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def run(args: Namespace, console: Output) -> int:
 
     only_a_person(environment(), "confirm a memory")
     with open_memory(args) as memory:
-        kept = memory.confirm(check_id(args.id, "id"), kind=args.kind)
+        kept = memory.confirm(whole_id(memory, args.id), kind=args.kind)
     if console.json:
         console.document({"memory": kept})
     else:

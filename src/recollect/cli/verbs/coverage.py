@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from recollect.cli.opening import open_memory
 from recollect.cli.verbs.sweep import parse_sources
+from recollect.cli.wording import counted
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -48,17 +49,19 @@ def run(args: Namespace, console: Output) -> int:
 def _summary(found: Coverage, console: Output) -> None:
     totals = found.totals()
     due = totals["turns_on_disk"] - totals["turns_withheld"]
-    unread = f" ({totals['unread_files']:,} files are not read yet)" if totals["unread_files"] else ""
+    unread = _unread(totals["unread_files"])
     if totals["sessions"]:
         percent = (f"{totals['percent']:g} %", "bold")
-        console.line(percent, f" of {due:,} turns in {totals['sessions']:,} sessions{unread}")
+        console.line(percent, f" of {counted(due, 'turns')} in {counted(totals['sessions'], 'sessions')}{unread}")
     else:
         console.line(f"No session was read yet{unread}.")
     if totals["ways"]:
         console.line("  came by " + ", ".join(f"{way} {count:,}" for way, count in sorted(totals["ways"].items())))
     if totals["turns_withheld"] or totals["withheld"]:
         parts = [f"{name} {count:,}" for name, count in sorted(totals["withheld"].items())]
-        console.line(f"  withheld on purpose: {totals['turns_withheld']:,} turns; " + (", ".join(parts) or "no parts"))
+        console.line(
+            f"  withheld on purpose: {counted(totals['turns_withheld'], 'turns')}; " + (", ".join(parts) or "no parts")
+        )
     console.line(
         f"  gaps {totals['gaps']:,}, files not read yet {totals['unread_files']:,}, failed {totals['failed_files']:,}"
     )
@@ -66,6 +69,12 @@ def _summary(found: Coverage, console: Output) -> None:
         console.line(f"  lines that are broken and were left out {totals['lines_not_understood']:,}")
     if found.missed_hooks or found.refused_records:
         console.line(f"  hooks that could not write {found.missed_hooks:,}, records refused {found.refused_records:,}")
+
+
+def _unread(files: int) -> str:
+    if not files:
+        return ""
+    return f" ({counted(files, 'files')} {'is' if files == 1 else 'are'} not read yet)"
 
 
 def _row(each: SessionCoverage) -> list[str]:

@@ -1,15 +1,17 @@
 """`recollect doctor`: looks at everything, says what is wrong and what to do; exit 1 when something is.
 
 `--repair` makes the index again; a database that is damaged is moved aside, and every row of it that can still be read
-and verified is saved into a fresh one. Nothing is made or changed without it.
+and verified is saved into a fresh one. Nothing is made or changed without it, but for an empty directory that is taken
+away at once: nothing else tells whether the data directory can be made.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from recollect.cli.opening import Place, find_place, open_place
-from recollect.cli.wording import in_words
+from recollect.cli.wording import counted, in_words
 from recollect.errors import RecollectError, StoreCorrupt
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ class Finding(NamedTuple):
     todo: str | None = None
 
 
+_ELSEWHERE = "Set data_dir (RECOLLECT_DATA_DIR) to a directory you can write to."
 _MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "bad": ("BAD ", "bold red")}
 
 
@@ -62,11 +65,13 @@ def run(args: Namespace, console: Output) -> int:
 
 
 def _directory(place: Place) -> list[Finding]:
-    import os
     import stat
 
     folder = place.loaded.settings.data_dir
     if not folder.exists() and not folder.is_symlink():
+        problem = _unmakable(folder)
+        if problem:
+            return [Finding("data directory", "bad", f"{folder} cannot be made: {problem}", _ELSEWHERE)]
         return [Finding("data directory", "note", f"{folder} is not there yet", "It is made at the first use.")]
     info = folder.lstat()
     mode = stat.S_IMODE(info.st_mode)
@@ -79,8 +84,23 @@ def _directory(place: Place) -> list[Finding]:
     if mode & 0o077:
         return [Finding("data directory", "bad", f"{folder} is open to others ({mode:o})", f"chmod 700 {folder}")]
     if not os.access(folder, os.W_OK | os.X_OK):
+        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+            return [Finding("data directory", "bad", f"{folder} is on a read-only file system", _ELSEWHERE)]
         return [Finding("data directory", "bad", f"{folder} cannot be written", f"chmod 700 {folder}")]
     return [Finding("data directory", "ok", f"{folder}, private ({mode:o})"), *_open_files(folder)]
+
+
+def _unmakable(folder: Path) -> str | None:
+    """Why this directory could not be made, if so."""
+    from pathlib import Path
+    from tempfile import mkdtemp
+
+    place = next(one for one in folder.absolute().parents if one.exists())
+    try:
+        Path(mkdtemp(prefix=".recollect-", dir=place)).rmdir()
+    except OSError as error:
+        return f"{place}: {error.strerror}"
+    return None
 
 
 def _open_files(folder: Path) -> list[Finding]:
@@ -136,7 +156,7 @@ def _capture(memory: Recollect) -> list[Finding]:
         text = f"{waiting:,} records of hooks wait, {missed:,} could not be written, {refused:,} were refused"
         found.append(Finding("spool", "note", text, "`recollect sweep` reads those sessions from their files."))
     if failed:
-        text = f"{len(failed):,} transcripts could not be read: {failed[0].seen.name}: {failed[0].seen.error}"
+        text = f"{counted(len(failed), 'transcripts')} could not be read: {failed[0].seen.name}: {failed[0].seen.error}"
         found.append(Finding("transcripts", "note", text, "`recollect coverage` lists them; each sweep tries again."))
     return found
 
@@ -183,7 +203,14 @@ def _vectors(memory: Recollect) -> list[Finding]:
         found = [Finding("vectors", "bad", text, "Run `recollect reembed`, or set the old embedder again.")]
     if pending:
         todo = "`recollect maintain` makes them." if embedder else "They are made when there is an embedder."
-        found.append(Finding("waiting", "note", f"{pending:,} texts wait for a vector", todo))
+        found.append(
+            Finding(
+                "waiting",
+                "note",
+                f"{counted(pending, 'texts')} {'waits' if pending == 1 else 'wait'} for a vector",
+                todo,
+            )
+        )
     return found
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.memoryids import whole_id
 from recollect.cli.opening import open_memory
 from recollect.cli.wording import in_words
 from recollect.errors import InvalidInput, NotFound
@@ -46,6 +47,8 @@ def run(args: Namespace, console: Output) -> int:
         raise InvalidInput("only memories can be forgotten softly", hint="Leave out --soft, or give an ID or --source.")
     soft = args.soft or args.source is not None
     with open_memory(args) as memory:
+        if args.id is not None:
+            args.id = whole_id(memory, args.id)
         counts, what = _subject(memory, args)
         if args.dry_run:
             return _answer(console, counts, f"Would forget {what}.", dry_run=True)
@@ -55,13 +58,13 @@ def run(args: Namespace, console: Output) -> int:
             receipt = memory.revoke(args.source)
         else:
             receipt = memory.forget(args.id, session=args.session, everything=args.all, soft=args.soft)
-    return _report(console, receipt, what, soft=soft, back=f"--source {args.source}" if args.source else "ID")
+    return _report(console, receipt, what, soft=soft, back=f"--source {args.source}" if args.source else str(args.id))
 
 
 def _subject(memory: Recollect, args: Namespace) -> tuple[dict[str, int], str]:
     """What would go: counts, and in words."""
     if args.id is not None:
-        kept = memory.store.memories.get(memory.scope, check_id(args.id, "id"))
+        kept = memory.store.memories.get(memory.scope, args.id)
         if kept is None:
             raise NotFound(f"no memory {args.id[:60]} in this scope", hint="`recollect list` shows ids.")
         return {"memories": 1}, f"the {kept.kind} “{one_line(kept.content, 100)}”"

@@ -1,4 +1,4 @@
-"""`recollect list`: memories, newest first, filtered like recall."""
+"""`recollect list`: memories, newest first, filtered like recall: what, who said it and how far that is trusted."""
 
 from __future__ import annotations
 
@@ -12,20 +12,38 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
+    from recollect.model import Memory
+
+_PROJECT_CHARS = 30
 
 
 def configure(parser: ArgumentParser) -> None:
     add_filters(parser)
+    parser.add_argument(
+        "--trusted", action="store_true", help="only what may be put before agents: trust user or checked"
+    )
     parser.add_argument("-n", "--limit", type=whole, default=50, metavar="N", help="at most this many (default: 50)")
     parser.add_argument("--offset", type=whole, default=0, metavar="N", help="leave out the first N")
 
 
 def run(args: Namespace, console: Output) -> int:
-    from recollect.cli.cards import memory_row
+    from recollect.cli.cards import MEMORY_COLUMNS, memory_row
 
+    trusts = ("user", "checked") if args.trusted else ()
     with open_memory(args) as memory:
-        found = memory.memories(args.limit, args.offset, **filters_of(args))
+        found = memory.memories(args.limit, args.offset, trusts=trusts, **filters_of(args))
+        several = memory.scope.project is None and len({one.project for one in found}) > 1
     empty = "No memories here. `recollect remember TEXT` keeps one; --all-projects looks in every project."
-    table = (("id", "kind", "when", "content"), memory_row)
+    table = ((*MEMORY_COLUMNS[:-1], "project", "content"), _with_project) if several else (MEMORY_COLUMNS, memory_row)
     console.page("memories", found, (args.limit, args.offset), table, empty)
     return 0
+
+
+def _with_project(memory: Memory) -> list[str]:
+    """A row that tells the project: of a long name the end, which tells more."""
+    from recollect.cli.cards import memory_row
+
+    name = memory.project or "none"
+    short = name if len(name) <= _PROJECT_CHARS else f"…{name[1 - _PROJECT_CHARS :]}"
+    *before, content = memory_row(memory)
+    return [*before, short, content]

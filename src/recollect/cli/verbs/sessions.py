@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
+    from recollect.model import Session
+
+_FIRST = 50  # events in which the first prompt is looked for
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -39,10 +42,22 @@ def _list(memory: Recollect, args: Namespace, console: Output) -> int:
     from recollect.cli.cards import session_row
 
     found = memory.sessions(args.limit, args.offset)
-    table = (("id", "last active", "turns", "title"), session_row)
+    about = {} if console.json else {one.id: _about(memory, one) for one in found}
+    table = (("id", "last active", "turns", "title"), lambda one: session_row(one, about[one.id]))
     empty = "No sessions here. --all-projects looks in every project."
     console.page("sessions", found, (args.limit, args.offset), table, empty)
     return 0
+
+
+def _about(memory: Recollect, session: Session) -> str:
+    """Its title, else what it was for, else the first thing that was asked."""
+    if session.title:
+        return session.title
+    digest = memory.digest(session.id)
+    if digest is not None and digest.goal:
+        return digest.goal
+    events = memory.store.sessions.history(memory.scope, session.id, first=_FIRST)
+    return next((event.text for event in events if event.kind == "user_prompt"), "")
 
 
 def _history(memory: Recollect, session: str, console: Output) -> int:

@@ -1,4 +1,4 @@
-"""`recollect show`: everything about one memory, turn or session. Of a memory: why it is believed.
+"""`recollect show`: everything about one memory, turn or session of any project. Of a memory: why it is believed.
 
 That is the words it rests on and who said them, how it read before, what it took the place of or was merged with, what
 says otherwise, and what became of the files and commands it names.
@@ -8,39 +8,53 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.cli.opening import open_memory
+from recollect.cli.memoryids import whole_id
+from recollect.cli.opening import find_place, open_place
 from recollect.errors import NotFound
-from recollect.model import check_id
+from recollect.model import Memory, Turn, check_id
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
-    from recollect.model import Memory, Session, Turn
+    from recollect.model import Scope, Session
 
 _PAGE = 1_000
 
 
 def configure(parser: ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="of a memory, a turn or a session, as recall and list show it")
+    parser.add_argument(
+        "id",
+        metavar="ID",
+        help="of a memory, a turn or a session, as recall and list show it"
+        "; of a memory 6 characters of its beginning or end are enough",
+    )
 
 
 def run(args: Namespace, console: Output) -> int:
-    id_ = check_id(args.id, "id")
-    with open_memory(args) as memory:
-        kept = memory.store.memories.get(memory.scope, id_)
-        if kept is not None:
-            return _show_memory(memory, kept, console)
-        turn = memory.turn(id_)
-        if turn is not None:
-            return _show_turn(turn, console)
-        session = memory.store.sessions.get(memory.scope, id_)
-        if session is not None:
-            return _show_session(memory, session, console)
-    raise NotFound(
-        f"no memory, turn or session {id_[:60]} in this scope", hint="--all-projects looks in every project."
-    )
+    place, id_ = find_place(args), check_id(args.id, "id")
+    owner = place.scope.within(None)
+    with open_place(place) as memory:
+        found = _find(memory, owner, id_) or _find(memory, owner, whole_id(memory, id_, owner))
+        if found is None:
+            raise NotFound(f"no memory, turn or session {id_[:60]}", hint="`recollect list` shows ids.")
+        if place.scope.project is None or found.project in (None, place.scope.project):
+            return _show(memory, found, console)
+    elsewhere = place._replace(scope=owner.within(found.project), directory=None)
+    with open_place(elsewhere) as memory:  # what it is held against is of its own project
+        return _show(memory, found, console)
+
+
+def _find(memory: Recollect, scope: Scope, id_: str) -> Memory | Turn | Session | None:
+    store = memory.store
+    return store.memories.get(scope, id_) or store.sessions.turn(scope, id_) or store.sessions.get(scope, id_)
+
+
+def _show(memory: Recollect, found: Memory | Turn | Session, console: Output) -> int:
+    if isinstance(found, Memory):
+        return _show_memory(memory, found, console)
+    return _show_turn(found, console) if isinstance(found, Turn) else _show_session(memory, found, console)
 
 
 def _show_memory(memory: Recollect, kept: Memory, console: Output) -> int:
@@ -68,7 +82,7 @@ def _show_turn(turn: Turn, console: Output) -> int:
 
 
 def _show_session(memory: Recollect, session: Session, console: Output) -> int:
-    from recollect.cli.cards import digest_lines, gist_lines, memory_row, session_lines
+    from recollect.cli.cards import MEMORY_COLUMNS, digest_lines, gist_lines, memory_row, session_lines
 
     gist, digest = memory.gist(session.id), memory.digest(session.id)
     made: list[Any] = memory.memories(_PAGE, session=session.id, archived=True, history=True)
@@ -82,6 +96,6 @@ def _show_session(memory: Recollect, session: Session, console: Output) -> int:
     if gist is not None:
         console.lines(list(gist_lines(gist)))
     if made:
-        console.table(("id", "kind", "when", "content"), [memory_row(one) for one in made])
+        console.table(MEMORY_COLUMNS, [memory_row(one) for one in made])
     console.note(f"`recollect sessions {session.id}` shows what was said.")
     return 0

@@ -6,9 +6,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.cli.captured import dry_place, report_lines
+from recollect.cli.captured import dry_place, hook_lines, report_lines
 from recollect.cli.opening import find_place, open_place
 from recollect.cli.values import whole
+from recollect.cli.wording import counted
 from recollect.errors import InvalidInput, StoreFull
 
 if TYPE_CHECKING:
@@ -75,12 +76,7 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
         if console.json:
             console.document(drained)
         else:
-            console.line(f"{drained.records:,} records of hooks, {drained.report.events_added:,} events added.")
-            for what in ("waiting", "refused"):
-                if getattr(drained, what):
-                    console.note(f"{getattr(drained, what):,} records {what}")
-            for session in drained.missing:
-                console.note(f"the transcript of {session} was not where its hook said")
+            hook_lines(drained, console)
         return 0
     shown = 0
     with console.progress("sweeping", None) as advance:
@@ -96,9 +92,11 @@ def _once(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namesp
             hint = "Free space and sweep again: it carries on where it was."
             raise StoreFull(f"the disk is full after {shown:,} files; what was read is kept", hint=hint) from None
     if console.json:
-        console.document({**report.as_dict(), "dry_run": args.dry_run})
+        console.document({**report.as_dict(), "dry_run": args.dry_run, "hooks": drained})
     else:
-        report_lines(report, console, dry_run=args.dry_run)
+        if drained is not None and (drained.records or drained.waiting or drained.refused):
+            hook_lines(drained, console, memories=report.busy)
+        report_lines(report, console, dry_run=args.dry_run, also=drained.report.memories if drained else {})
         if report.withheld and memory.settings.capture_only:
             console.note(f"Only these are captured (capture_only): {', '.join(memory.settings.capture_only)}")
     return 1 if report.failed and not report.ingested and not report.skipped_unchanged else 0
@@ -110,9 +108,18 @@ def _watch(memory: Recollect, sources: dict[str, list[Path]] | None, args: Names
 
     from recollect.warm import warm_server
 
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a service manager's way to say Ctrl-C
-    with warm_server(memory.settings, memory.scope):
-        return _keep_going(memory, sources, args, console)
+    class Told(KeyboardInterrupt):
+        """A service manager's way to say Ctrl-C, which is no failure."""
+
+    def stop(number: int, frame: object) -> None:
+        raise Told
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        with warm_server(memory.settings, memory.scope):
+            return _keep_going(memory, sources, args, console)
+    except Told:
+        return 0
 
 
 def _keep_going(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
@@ -130,6 +137,7 @@ def _keep_going(memory: Recollect, sources: dict[str, list[Path]] | None, args: 
             console.flush()
         drained = memory.drain()
         if drained.report.events_added and not console.json:
-            console.line(f"{drained.report.events_added:,} events added from {drained.records:,} records of hooks.")
+            events, records = counted(drained.report.events_added, "events"), counted(drained.records, "records")
+            console.line(f"{events} added from {records} of hooks.")
             console.flush()
         time.sleep(SPOOL_SECONDS)

@@ -134,6 +134,11 @@ class Database:
         try:
             handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
+            if error.errno in (EROFS, EACCES, EPERM):
+                raise StoreUnavailable(
+                    f"the data directory {lock.parent} cannot be written: {error.strerror}",
+                    hint="Make it writable for you, or set RECOLLECT_DATA_DIR to a directory that is.",
+                ) from None
             raise StoreUnavailable(f"{lock} cannot be opened: {error.strerror}", hint="Remove it.") from None
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
