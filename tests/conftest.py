@@ -34,8 +34,23 @@ OUTSIDE = (  # variables that could lead a test to somebody's real memory or ses
         "QWEN_",
         "KIMI_",
     ),
-    *("PI_CODING_", "FACTORY_", "OPENCODE_", "CURSOR_", "ANTHROPIC_", "OPENAI_"),
+    *("PI_CODING_", "FACTORY_", "OPENCODE_", "CURSOR_", "ANTHROPIC_", "OPENAI_", "AI_AGENT"),
 )
+# Files whose tests start servers and processes, or try very many things: left out of `make quick`.
+SLOW = frozenset(
+    """contract/test_isolation_contract contract/test_portable_contract flow/test_cli_bad_input flow/test_cli_demo
+    flow/test_cli_doctor flow/test_cli_terminal flow/test_cli_text_paths flow/test_coverage flow/test_hook_answer_fuzz
+    flow/test_hook_bench flow/test_install_faults flow/test_language_cost flow/test_mcp_bench flow/test_mcp_client
+    flow/test_mcp_hostile flow/test_mcp_http flow/test_mcp_keeper flow/test_mcp_stdio flow/test_warm_answers
+    flow/test_warm_server flow/test_watch_warm unit/test_command_model unit/test_install_json unit/test_redact_recall
+    unit/test_rules_hostile unit/test_weights_install""".split()
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "/".join(item.path.with_suffix("").parts[-2:]) in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

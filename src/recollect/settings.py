@@ -160,10 +160,11 @@ def _from_file(file: Path) -> dict[str, Any]:
 
 def _at_line(file: Path, name: str) -> str:
     """Where a setting, or a table of that name, stands in the file, if that can be told."""
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        if line.lstrip(" \t[\"'").startswith(name):
-            return f" (at line {number})"
-    return ""
+    import re
+
+    text = file.read_text(encoding="utf-8")
+    found = re.search(rf"""^[ \t]*\[?[ \t]*["']?{re.escape(name)}["']?[ \t]*[]=.]""", text, re.MULTILINE)
+    return "" if found is None else f" (at line {text.count(chr(10), 0, found.start()) + 1})"
 
 
 def _typed(name: str, value: Any, source: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -196,13 +197,46 @@ def test_a_database_of_another_program_is_left_alone(cli: Cli, tmp_path: Path) -
         assert "another program" in ran.err + ran.out
 
 
-def test_a_broken_config_file_is_named(cli: Cli, own_home: Path) -> None:
+def test_a_data_directory_that_became_read_only(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "data"
+    assert cli("remember", KEPT, "--data-dir", str(folder)).code == 0
+    opened = os.open
+
+    def read_only(path: str | Path, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if str(path).startswith(str(folder)) and flags & (os.O_RDWR | os.O_WRONLY) and not flags & os.O_EXCL:
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+        return opened(path, flags, mode, dir_fd=dir_fd)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", read_only)
+        ran = cli("list", "--data-dir", str(folder))
+    assert ran.code == 1
+    assert f"error: the data directory {folder} cannot be written: Read-only file system" in ran.err
+    assert "RECOLLECT_DATA_DIR" in ran.err
+    assert "Remove it" not in ran.err
+
+
+BROKEN = {
+    "no TOML": (b"threads = 1\nrecall_limit = = 3\n", "at line 2"),
+    "no UTF-8": (b"threads = 1\nuser = '\xff'\n", "not UTF-8 text (at line 2)"),
+    "unknown": (b"threads = 1\n\n'recall_limits' = 3\n", "unknown setting 'recall_limits' (at line 3)"),
+    "unknown table": (b"threads = 1\n[llm_model]\n[price]\n", "unknown setting 'price' (at line 3)"),
+    "wrong value": (b"llm_url = 'x'\nllm = 3\n", "(at line 2)"),
+}
+
+
+@pytest.mark.parametrize(("content", "said"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_config_file_is_named_with_its_line(cli: Cli, own_home: Path, content: bytes, said: str) -> None:
     file = own_home / ".config" / "recollect" / "config.toml"
     file.parent.mkdir(parents=True)
-    file.write_text("recall_limit = = 3")
-    ran = cli("recall", "x")
-    assert ran.code == 2
-    assert str(file) in ran.err
+    file.write_bytes(content)
+    for words in (["recall", "x"], ["doctor"], ["config"], ["config", "set", "threads", "2"]):
+        ran = cli(*words)
+        assert ran.code == 2
+        assert str(file) in ran.err
+        assert said in ran.err
+        assert ran.err.endswith("hint: Correct the file, or move it away.\n")
+    assert file.read_bytes() == content
 
 
 def test_an_unexpected_failure_is_one_line(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

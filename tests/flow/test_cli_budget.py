@@ -111,6 +111,7 @@ def test_a_cap_by_variable_goes_before_the_file_and_is_said(cli: Cli, monkeypatc
         ("--usd", "inf"),
         ("--usd", "much"),
         ("--tokens", "-5"),
+        ("--usd", "-1", "--tokens", "5"),
         ("--tokens", "1.5"),
         ("--tokens", "5", "--project", "x"),
         ("--usd", "-1", "--project", "x"),
@@ -119,7 +120,10 @@ def test_a_cap_by_variable_goes_before_the_file_and_is_said(cli: Cli, monkeypatc
     ids=" ".join,
 )
 def test_what_is_no_amount_is_refused_and_nothing_is_written(cli: Cli, file: Path, words: tuple[str, ...]) -> None:
-    assert cli("budget", *words).code == 2
+    ran = cli("budget", *words)
+    assert ran.code == 2
+    assert f"{words[0]} '{words[1]}' is not an amount" in ran.err or "over all projects" in ran.err
+    assert "hint: " in ran.err
     assert not file.exists()
 
 

@@ -35,6 +35,12 @@ def test_every_setting_is_shown_with_its_origin(cli: Cli, file: Path, monkeypatc
     assert settings["embedding_api_key"] == {"value": "set", "origin": "RECOLLECT_EMBEDDING_API_KEY"}
 
 
+def test_a_long_value_does_not_pad_the_others(cli: Cli) -> None:
+    lines = {line.split()[0]: line for line in cli("config").out.splitlines() if line}
+    assert lines["deny_paths"].endswith("~/.azure")
+    assert all(len(line) < 120 for name, line in lines.items() if name not in ("deny_paths", "data_dir", "config"))
+
+
 def test_looking_makes_nothing(cli: Cli, own_home: Path) -> None:
     for verb in ("config", "whoami", "doctor", "model"):
         assert cli(verb).code == 0

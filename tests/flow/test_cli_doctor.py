@@ -110,6 +110,16 @@ def test_before_anything_is_kept_nothing_is_made(cli: Cli, tmp_path: Path) -> No
     assert not (tmp_path / "nowhere").exists()
 
 
+def test_a_data_directory_that_cannot_be_made_is_found(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for place in (Path("/proc/nope/data"), tmp_path / "file" / "data"):
+        ran, found = doctor(cli, place)
+        assert ran.code == 1
+        assert found["data directory"]["text"].startswith(f"{place} cannot be made: ")
+        assert "data_dir" in found["data directory"]["todo"]
+    assert "All is well" not in cli("doctor", "--data-dir", str(tmp_path / "file" / "data")).out
+
+
 def test_open_permissions_are_found(cli: Cli, data: Path) -> None:
     data.chmod(0o755)
     ran, found = doctor(cli, data)

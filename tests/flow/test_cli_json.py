@@ -27,7 +27,7 @@ RUNS = {
     "install": (["install"], {"dry_run", "agents", "not_found", "due"}),
     "uninstall": (["uninstall"], {"dry_run", "agents"}),
     "whoami": (["whoami"], {"tenant", "user", "project", "rule", "directory", "data_dir"}),
-    "sweep": (["sweep"], SWEPT | {"dry_run"}),
+    "sweep": (["sweep"], SWEPT | {"dry_run", "hooks"}),
     "backfill": (["backfill", "claude"], SWEPT | {"dry_run", "cost_estimate_usd"}),
     "coverage": (["coverage"], COVERED),
     "hook": (["hook", "claude"], {"record", "answer"}),

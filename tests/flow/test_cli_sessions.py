@@ -36,6 +36,22 @@ def test_sessions_are_listed_and_read(cli: Cli, session: str) -> None:
     assert cli("sessions", "claude:none").code == 1
 
 
+def test_a_session_without_a_title_is_told_by_what_was_asked_first(cli: Cli) -> None:
+    with Recollect.open(scope=Scope("local", os_user()), background=False) as memory:
+        memory.record_many(
+            [
+                ("claude:s2", "assistant", "Hello.", "2026-01-02T10:00:00Z"),
+                ("claude:s2", "user", "Why does the \n  foghorn fail?", "2026-01-02T10:01:00Z"),
+                ("claude:s2", "user", "And the lamp?", "2026-01-02T10:02:00Z"),
+                ("claude:s3", "assistant", "Nobody asked.", "2026-01-02T10:03:00Z"),
+            ]
+        )
+    shown = {line.split()[0]: line for line in cli("sessions").out.splitlines()}
+    assert shown["claude:s2"].endswith("Why does the foghorn fail?")
+    assert "Nobody" not in shown["claude:s3"]
+    assert [one["title"] for one in cli("sessions", "--json").json["sessions"]] == [None, None]
+
+
 def test_the_gist_is_made_when_asked_for(cli: Cli, session: str) -> None:
     gist = cli("sessions", session, "--gist", "--json").json["gist"]
     assert gist["covers"] == 3

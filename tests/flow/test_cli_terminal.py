@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from recollect import Recollect, Scope
+from recollect.model import os_user
 from tests.flow.conftest import Cli
 
 Talk = Callable[..., tuple[int, str]]
@@ -71,6 +74,57 @@ def test_colours_on_a_terminal_only_and_not_when_refused(terminal: Talk, command
     assert "─" in table
     _, document = terminal("list", "--json")
     assert "\x1b" not in document
+
+
+LONG = "We ship on Tuesdays because the release train leaves then and nobody is there on Fridays"
+
+
+def rows_of(shown: str) -> list[str]:
+    return [re.sub("\x1b\\[[0-9;]*m", "", line).rstrip() for line in shown.splitlines()]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 200])
+def test_a_table_keeps_its_ids_and_its_text_at_any_width(terminal: Talk, command: Cli, columns: int) -> None:
+    id_ = command("remember", "--json", LONG, "--kind", "decision").json["memory"]["id"]
+    _, shown = terminal("list", env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    lines = rows_of(shown)
+    assert id_ in shown
+    assert max(map(len, lines)) <= columns
+    told = [line for line in lines if any(word in line for word in ("Tuesdays", "train", "Fridays"))]
+    assert sum(len(re.search(r"(?:\S+ )*\S+$", line)[0]) for line in told) >= len(LONG) - len(told)  # type: ignore[index]
+    assert len(told) <= -(-len(LONG) // (columns // 2)) + 1
+    assert any("decision" in line and "user" in line for line in lines)
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_sessions_and_settings_fit_a_narrow_terminal(terminal: Talk, command: Cli, columns: int) -> None:
+    session = "claude:01a1e2f1-ff11-74df-b168-b1e4ecd740f7"
+    with Recollect.open(scope=Scope("local", os_user()), background=False) as memory:
+        memory.record(session, "user", "Why does the foghorn of the lighthouse fail on Tuesdays?")
+    narrow = {"COLUMNS": str(columns), "NO_COLOR": "1"}
+    _, shown = terminal("sessions", "--all-projects", env=narrow)
+    assert session in shown
+    assert "Why does the foghorn of" in shown
+    _, shown = terminal("config", env=narrow)
+    settings = [line for line in rows_of(shown) if " default " in line]
+    assert len(settings) > 30
+    assert max(map(len, settings)) <= columns
+    assert sum(line.endswith("…") for line in settings if "deny_paths" in line) == 1
+    _, whole = terminal("config", "show", "deny_paths", env=narrow)
+    assert "~/.azure" in whole
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_a_turn_takes_three_lines_of_a_terminal(terminal: Talk, columns: int) -> None:
+    said = "Nothing of any use. " * 50 + "The lighthouse is green. " + "Nothing of any use. " * 50
+    with Recollect.open(scope=Scope("local", os_user()), background=False) as memory:
+        memory.record_many([("s", "user", "What colour has it?", 1), ("s", "assistant", said, 2)])
+    words = ("recall", "lighthouse", "--mode", "lexical", "--no-abstain", "--tier", "turn", "--all-projects")
+    _, shown = terminal(*words, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    turn = rows_of(shown)[0]
+    assert turn.startswith("[turn] …")
+    assert "The lighthouse is green" in turn
+    assert 2 * columns < len(turn) <= 3 * columns
 
 
 def test_markup_in_a_memory_is_only_text(terminal: Talk, command: Cli) -> None:

@@ -325,7 +325,7 @@ def test_the_command_says_it_in_words_and_in_json(cli: Cli, agents: Agents) -> N
     grow(agents.codex(U, 1), [])
     ran = cli("coverage", "--all")
     assert ran.code == 0
-    assert "100 % of 3 turns in 1 sessions" in ran.out
+    assert "100 % of 3 turns in 1 session (1 file is not read yet)" in ran.out
     assert "came by sweep 3" in ran.out
     assert CLAUDE in ran.out
     assert f"{U}.jsonl" in ran.err

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from recollect.model import Scope
 
 LEAST = 6  # characters of an id that may stand for it
+WHOLE = 36  # as many as an id has: no need to look for more of it
 _PAGE, _PAGES, _LISTED = 1_000, 100, 5
 
 
 def whole_id(memory: Recollect, given: str, scope: Scope | None = None) -> str:
     """The id of the one memory that begins or ends so; what fits none comes back as it is, several are refused."""
     scope, piece = scope or memory.scope, check_id(given, "id").casefold()
-    if len(piece) < LEAST or memory.store.memories.get(scope, given) is not None:
+    if not LEAST <= len(piece) < WHOLE or memory.store.memories.get(scope, given) is not None:
         return given
     fits = sorted(
         {id_ for id_ in _ids(memory, scope) if id_.casefold().startswith(piece) or id_.casefold().endswith(piece)}

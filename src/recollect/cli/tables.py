@@ -26,8 +26,10 @@ def print_table(console: Console, headers: Sequence[str], rows: Rows, *, cut: bo
     names, *middle, last = (max(map(cell_len, column)) for column in zip(headers, *rows, strict=True))
     least = min(last, console.width // 2)
     below = console.width - _EDGES - sum(width + _GAP for width in middle)
-    if cut or below - names - _GAP >= least:
-        console.print(_columns(headers, [list(map(Text, row)) for row in rows], cut=cut))
+    beside = below - names - _GAP
+    if cut or beside >= least:
+        told = [[*map(Text, row[:-1]), _cut(row[-1], max(1, beside)) if cut else Text(row[-1])] for row in rows]
+        console.print(_columns(headers, told))
     elif below >= max(least, names):
         told = [[*map(Text, row[1:-1]), _over(row[-1], row[0])] for row in rows]
         console.print(_columns([*headers[1:-1], f"{headers[-1]} / {headers[0]}"], told))
@@ -36,19 +38,20 @@ def print_table(console: Console, headers: Sequence[str], rows: Rows, *, cut: bo
             _print_entry(console, headers, row)
 
 
-def _columns(headers: Sequence[str], rows: Sequence[Sequence[Text]], *, cut: bool = False) -> Table:
+def _columns(headers: Sequence[str], rows: Sequence[Sequence[Text]]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for place, header in enumerate(headers):
         last = place == len(headers) - 1
-        table.add_column(
-            header,
-            overflow="ellipsis" if cut and last else "fold",
-            no_wrap=cut or not last,
-            style="" if last or place else "cyan",
-        )
+        table.add_column(header, overflow="fold", no_wrap=not last, style="" if last or place else "cyan")
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _cut(text: str, room: int) -> Text:
+    cell = Text(text)
+    cell.truncate(room, overflow="ellipsis")
+    return cell
 
 
 def _over(text: str, name: str) -> Text:
@@ -60,8 +63,8 @@ def _print_entry(console: Console, headers: Sequence[str], row: Sequence[str]) -
     rest = [f"{header} {cell}" if _is_number(cell) else cell for header, cell in zip(headers, row, strict=True)][1:-1]
     if row[-1]:
         console.print(Text(row[-1]))
-    console.print(Padding(Text(row[0], style="cyan", overflow="fold"), (0, 0, 0, 2)))
-    console.print(Padding(Text(" · ".join(filter(None, rest)), style="dim"), (0, 0, 0, 2)))
+    console.print(Padding(Text(row[0], style="cyan", overflow="fold"), (0, 0, 0, 2), expand=False))
+    console.print(Padding(Text(" · ".join(filter(None, rest)), style="dim"), (0, 0, 0, 2), expand=False))
 
 
 def _is_number(cell: str) -> bool:

@@ -41,7 +41,7 @@ _OWN_HEADS = frozenset(
     règle importante remarque problem expected actual example background summary caution attention always never one two
     three another decision decided convention conventions style new lesson lessons gotcha careful caution settled agreed
     policy tip heads takeaway conclusion achtung vorsicht merk merke retiens recuerda ojo nb info root
-    cause fix solution workaround reason""".split()
+    cause fix solution workaround reason we""".split()
 )
 _QUOTED = re.compile(
     r"(?<!\w)\"(?=\S)[^\"]{1,2000}?\"(?!\w)|[“”„«»‹›「『]\s?[^“”„«»‹›「」『』]{1,2000}?[“”«»‹›」』]"
@@ -78,6 +78,14 @@ _ANNOUNCED_BY_COLON = re.compile(
     re.IGNORECASE,
 )
 
+# A sentence of its own that its author heads: what was named in the sentence before is not announced by its colon.
+_OWN_COLON = re.compile(
+    r"[.!?]\s+(?:(?:and|also|please|ok(?:ay)?|good|great|right|so|then|but|btw)\b[\s,]*){0,3}(?:remember|note|important|fyi"
+    r"|keep in mind|(?:we|i) (?:have )?(?:decided|agreed)|decided|settled|agreed|let'?s (?:decide|agree|settle)(?: on)?"
+    r"(?: (?:that|this|it))?|(?:the |new |my |our )?(?:decision|rule|convention|lesson|preference))(?: that)?[:：]$",
+    re.IGNORECASE,
+)
+
 
 def own_words(text: str) -> list[tuple[int, int]]:
     """The spans of a prompt that are its author's own, in order."""
@@ -109,9 +117,12 @@ def _foreign(text: str) -> Iterator[tuple[int, int]]:
     for match in _QUOTED.finditer(text):
         if len(_WORD.findall(match[0])) >= _QUOTED_WORDS:
             yield match.span()
-    for announcement in (_ANNOUNCED, _ANNOUNCED_BY_COLON):
-        if announced := announcement.search(text):
+    if announced := _ANNOUNCED.search(text):
+        yield announced.end(), len(text)
+    for announced in _ANNOUNCED_BY_COLON.finditer(text):
+        if not _OWN_COLON.search(announced[0]):
             yield announced.end(), len(text)
+            break
     yield from _lines(text)
 
 

@@ -18,8 +18,9 @@ class Draft:
     """One thing that may be worth knowing, and the words it was taken from.
 
     `checked` says that it was computed from what was done (a command that passed, an error that went away) or that the
-    user agreed to it, rather than merely told; only rules may say so. Anchors are `file:src/a.py`, `symbol:name`,
-    `command:make test` or `commit:abc123`.
+    user agreed to it, rather than merely told; only rules may say so. `passing` says that it was
+    said in passing, so that nobody can tell whether it was meant to last: it is quoted, whoever said it. Anchors are
+    `file:src/a.py`, `symbol:name`, `command:make test` or `commit:abc123`.
     """
 
     kind: str
@@ -33,4 +34,5 @@ class Draft:
     anchors: tuple[str, ...] = ()
     slot: str | None = None
     checked: bool = False
+    passing: bool = False
     maker: str = RULES

@@ -26,9 +26,7 @@ CUES = (
         _any(
             _SO + r"(?:do not|don'?t|avoid|stop|no more) (?!worry|forget|know|think|mind|see\b|have\b"
             r"|need\b|bother|be\b|get\b|understand|remember\b|you\b|we\b|i\b|they\b|it\b|care)",
-            r"\bcan we (?:please )?(?:not|avoid|stop)\b",
-            _SO + r"let'?s (?:not|never|avoid|keep (?!going|on\b|at it|moving|working))\b",
-            r"\b(?:we|you|it|they|this|that|agents?|tests?|code|commits?|nobody) (?:still |also "
+            r"\b(?:we|you|agents?|tests?|code|commits?|nobody) (?:still |also "
             r"|really |probably |just )?(?:should|must|shall|can|may|ought)(?:n'?t| not|not| never"
             r"| only) (?!be (?:able|too hard|a problem)|have (?:to|been))",
             r"\b(?:i|we) (?:really |also |definitely )?(?:do(?:n'?t| not)|never) (?:really |ever |even )?want\b",
@@ -86,6 +84,17 @@ CUES = (
     ),
 )
 NEEDS = (
+    # What this one thing is not to be.
+    Cue(
+        "preference",
+        0.65,
+        _any(
+            _SO + r"let'?s (?:not|never|avoid|keep (?!going|on\b|at it|moving|working))\b",
+            r"\bcan(?:'t| not)? we (?:please )?(?:not|avoid|stop)\b",
+            r"\b(?:it|they|this|that) (?:still |also |really |probably |just )?(?:should|must|shall|can|may|ought)"
+            r"(?:n'?t| not|not| never| only) (?!be (?:able|too hard|a problem)|have (?:to|been))",
+        ),
+    ),
     # What has to be so.
     Cue(
         "preference",
@@ -109,8 +118,6 @@ NEEDS = (
             r"\b(?:statt|anstatt|anstelle)\b.{2,60}\b(?:benutze?|verwende|nimm|nutze?)|\b(?:benutze?"
             r"|verwende|nimm|nutze?)\b.{2,80}\b(?:statt|anstatt|anstelle)\b",
             r"\butilise\w*\b.{2,80}\b(?:au lieu|plutôt)\b|\busa\b.{2,80}\ben (?:vez|lugar) de\b",
-            r"\bfrom what i(?:'ve| have)? (?:observed|seen|noticed)\b|\byou (?:tend to|often|usually|keep \w+ing)\b",
-            r"\bthat way (?:i|im|i'm|we|it|they|you|nobody|people)\b",
         ),
     ),
 )
@@ -173,10 +180,35 @@ INVERTED = re.compile(
     re.IGNORECASE,
 )
 STANDING_QUESTION = re.compile(
-    r"\bcan(?:'t| not)? we (?:please )?(?:(?:stick to|keep|always|not|avoid|stop)\b"
-    r"|(?:just )?.{5,120}\b(?:automatically"
-    r"|by default|instead)\b)",
+    r"\bcan(?:'t| not)? (?:we|you) (?:please )?(?:stick to|always|never)\b"
+    r"|\bcan(?:'t| not)? (?:we|you) .{3,160}\b(?:always|never|every|each|from now on|going forward|by default)\b",
     re.IGNORECASE,
+)
+# A wish that was put as a question: worth finding, and nobody's rule.
+WISHING_QUESTION = re.compile(
+    r"\bcan(?:'t| not)? we (?:please )?(?:(?:keep|not|avoid|stop)\b|(?:just )?.{5,120}\b(?:automatically|instead)\b)",
+    re.IGNORECASE,
+)
+POLITELY = re.compile(r"^can (?:we|you) (?:please )?(?=(?:always|never|stick to)\b)", re.IGNORECASE)
+# Said of more than the task at hand.
+GENERAL = _any(
+    r"\b(?:always|never|every|each|any|all|from now on|going forward|in (?:the )?future|by default|everywhere|whenever"
+    r"|remember|prefer|nobody|usually|in general|generally|as a rule|without exception)\b",
+    r"\bwe (?:\w+ )?(?:should|must|need to|have to|always|never|do(?:n'?t| not)?|use|only|want|keep)\b|\bour\b",
+    r"\b(?:this|the|our) (?:repo(?:sitory)?|project|code ?base|team)\b",
+    r"\b(?:immer|nie(?:mals)?|jede\w*|alle|toujours|jamais|chaque|siempre|nunca|cada|todos)\b",
+)
+# Begun as people think aloud, or typed without stops: nobody who was not there can read it.
+RAMBLING = _any(
+    r"^\W*(?:like|i mean|(?:i )?feel like|idk|honestly|anyways?|kinda|main actually)\b",
+    r"\b[^\W\d_]+\.{2,}\s*[^\W\d_]",
+)
+# An answer to what was said just before.
+ANSWERING = _any(
+    r"\.{2,}\s*$|…\s*$",
+    r"\bthen\s*(?:[,.;!]|$)",
+    r"^\W*(?:then|in that case)\b",
+    r"\bwould be (?:great|nice|good|cool) if\b",
 )
 ON = re.compile(
     r"^(?:but|and|so|because|otherwise|that way|since|if|instead|or|then|unless|except|thats?|just|only)\b",

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
+from recollect.distill.rulecues import GENERAL
 from recollect.distill.rulestory import Prompt, Run, Story
+from recollect.distill.rulesubjects import subject_of
 from recollect.distill.sentences import Sentence, plain, sentences, whole_words
 from recollect.distill.stated import telling
 from recollect.model import Event, Evidence
@@ -22,6 +24,8 @@ _TAIL = 6_000  # characters at the end of an answer in which its questions stand
 _QUESTION_CHARS, _ASKED_CHARS, _WORDS_CHARS, _WHY_CHARS = 160, 240, 200, 460
 _LABEL_CHARS, _OTHER_CHARS = 180, 60
 _MAX_OPTIONS = 12
+_TOLD_WORDS = 3  # without which a proposal says nothing
+_RIGHT_BEFORE = 4  # sentences: what was proposed earlier was not answered
 _TELLING = 2  # words without which a question tells nothing
 
 _OPTION = re.compile(
@@ -54,6 +58,12 @@ _REPLIES = re.compile(
     r"|leave|keep|do|use|drop|i(?:'ve| have))\b",
     re.IGNORECASE,
 )
+_ANSWERS = re.compile(r"(?:^|(?<=\s))\(?([A-Ha-h]|\d{1,2})[).](?=\s)", re.MULTILINE)
+_POINT = re.compile(r"^\W*\(?(?:[A-Ha-h]|\d{1,2})[).:]\s*")
+_OTHER_MARK = re.compile(
+    r"(\b(?:not|over|than|instead of|without|against)\s+(?:option |approach )?)?(?<![\w./#-])[(#]?([B-Hb-h]|A|\d{1,2})"
+    r"(?![\w/-]|\.\w)"
+)
 _BARE_A = re.compile(r"^\W*(?:[ai]\s+\w|A\s+(?!(?:for|is|sounds|seems|please|then|but|and|with|works|looks)\b)\w)")
 _AGREED = re.compile(
     r"(?:(?:ok(?:ay)?|cool|great|perfect|nice|right|exactly|absolutely|definitely|sure"
@@ -80,9 +90,14 @@ _PROCEDURE = re.compile(
 _PROPOSAL = re.compile(
     r"\b(?:i(?:'d| would| am|'m) (?:suggest|recommend|lean(?:ing)?|propose|go with|prefer"
     r"|vote|pick|opt)|i (?:recommend|suggest|propose|lean)"
-    r"|my (?:recommendation|suggestion|lean|take|pick|vote|preference)|recommended|one option is"
-    r"|the (?:best|cleanest|simplest|right|better) (?:approach|option|way|fix|place|choice)"
-    r"|should we|becomes)\b",
+    r"|my (?:recommendation|suggestion|pick|vote|preference)|(?:suggestion|recommendation|proposal):"
+    r"|one option is)(?!\w)",
+    re.IGNORECASE,
+)
+# What may be one: agreed to, it is worth finding, and no more.
+_IN_PASSING = re.compile(
+    r"\b(?:the (?:best|cleanest|simplest|right|better) (?:approach|option|way|fix|place|choice)|should we|becomes"
+    r"|recommended)\b",
     re.IGNORECASE,
 )
 _DONE = re.compile(
@@ -128,6 +143,13 @@ _PROPOSING = re.compile(
     r" )*",
     re.IGNORECASE,
 )
+_ONLY_ON = re.compile(r"\b(?:continue|go (?:ahead|on)|proceed|carry on|keep going|weiter)\b", re.IGNORECASE)
+# A remark, or what points to something else: no proposal, whatever words are in it.
+_COMMENTING = re.compile(
+    r"\W*(?:my (?:take|view|read)|that(?:'s|’s| is| was)?|this|it(?:'s|’s)?|they|these|those|yes|no|here|there"
+    r"|exactly|so|which|both|either|same|as (?:is|above|before))\b",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"(?:yes|no|ja|nein|oui|non|sí)\b", re.IGNORECASE)
 _PAIR = re.compile(r'"([^"\n]{4,300})"\s*=\s*"([^"\n]{1,300})"')
 _LABEL_END = re.compile(r"\s*\((?:recommended|current config|default|suggested)\)\s*$", re.IGNORECASE)
@@ -160,7 +182,10 @@ def _answer(story: Story, prompt: Prompt) -> Iterator[Draft]:
     if not own or prompt.before is None or len(prompt.text) > 1_500:
         return
     menu = options(prompt.before.text)
-    chosen = [(one, option) for one in _marked(prompt, own) if menu and (option := _chosen(one.text, menu)) is not None]
+    marked = list(_marked(prompt, own))
+    chosen = [(one, option) for one in marked if menu and (option := _chosen(one.text, menu)) is not None]
+    if len({mark[1] for mark in _ANSWERS.finditer(prompt.text)}) > 1:  # each point is answered: none is chosen of them
+        chosen = [(one, option) for one, option in chosen if _settles(one.text)]
     if chosen:
         several = len(chosen) > 1
         for sentence, option in chosen[:4]:
@@ -196,7 +221,21 @@ def _chosen(said: str, menu: list[Option]) -> Option | None:
     if found is None or _BARE_A.match(said) or said.rstrip().endswith("?"):
         return None
     mark = found[1].casefold()
+    if _names_others(said, mark, {option.mark for option in menu}):
+        return None
     return next((option for option in reversed(menu) if option.mark == mark), None)
+
+
+def _names_others(said: str, mark: str, marks: set[str]) -> bool:
+    """Whether a sentence names more options than the one, other than to say that they are not meant."""
+    named = _OTHER_MARK.finditer(said)
+    return any((one[2] or "").casefold() in marks - {mark} and not one[1] for one in named)
+
+
+def _settles(said: str) -> bool:
+    """Whether an answer to one point of several says yes or no to it."""
+    said = _POINT.sub("", plain(said))
+    return _AGREED.match(said) is not None or _DECLINED.search(said) is not None
 
 
 def _choice(
@@ -215,13 +254,15 @@ def _choice(
     rest = plain(sentence.text)
     against = _DECLINED.search(rest) is not None
     others = [] if against or several else [plain(one.text) for one in _beside(menu, option)]
+    subject = "" if several else subject_of(question)
     yield _decision(
         story,
-        _told(text, others, against=against),
+        _told(text, others, subject, against=against),
         prompt,
         (story.cite(before, option.start, option.end), story.cite(prompt.event, sentence.start, sentence.end)),
         0.65,
         _why(_rest(text), question, rest if len(rest) > 12 else ""),
+        named=bool(subject) and _is_whole(text),
     )
 
 
@@ -241,13 +282,22 @@ def _order(mark: str) -> int:
     return int(mark) if mark.isdecimal() else 1_000 + ord(mark)
 
 
-def _told(text: str, others: list[str], *, against: bool = False) -> str:
-    """What was decided, as one sentence."""
+def _told(text: str, others: list[str], subject: str = "", *, against: bool = False) -> str:
+    """What was decided, as one sentence that begins with what it is about, where that is known."""
     label = _label(text, _LABEL_CHARS).rstrip(" .,;")
-    passed = [_label(other, _OTHER_CHARS) for other in others if not other.endswith("?")]
-    passed = [one for one in passed if one and one != label and one.count('"') % 2 == 0][:2]
-    over = f", over {' and '.join(one.rstrip(' .,;') for one in passed)}" if passed else ""
-    return f"Decided{' against' if against else ''}: {label}{over}."
+    passed = (_parts(other)[0].rstrip(" .,;") for other in others if not other.endswith("?"))
+    other = next((one for one in passed if _is_brief(one) and one != label), "")
+    about = f"{subject}: {'not ' if against else ''}" if subject else f"Decided{' against' if against else ''}: "
+    return f"{about}{label}{f', not {other}' if other else ''}."
+
+
+def _is_brief(label: str) -> bool:
+    """Whether the name of an option can be told beside another: it is whole, and no list."""
+    return 0 < len(label) <= _OTHER_CHARS and "," not in label and label.count('"') % 2 == 0
+
+
+def _is_whole(text: str) -> bool:
+    return len(_parts(text)[0]) <= _LABEL_CHARS
 
 
 def _label(text: str, limit: int) -> str:
@@ -286,19 +336,28 @@ def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]
     if before is None or agreed is None or _BUT.search(prompt.text[:200]):
         return
     tail = list(sentences(before.text, max(0, len(before.text) - 1_200)))
-    for one in reversed(tail[-6:]):
+    only_on = _ONLY_ON.search(prompt.text) is not None  # that answers what stands last, not what was told before
+    asked = bool(tail) and tail[-1].text.endswith("?")
+    for one in reversed(tail[-(1 + asked if only_on else _RIGHT_BEFORE) :]):
         said = plain(one.text)
-        if not 30 <= len(said) <= 320 or _procedural(said) or _DONE.search(said) or not _PROPOSAL.search(said):
+        if not 30 <= len(said) <= 320 or _procedural(said) or _DONE.search(said):
+            continue
+        explicit = _PROPOSAL.search(said) is not None
+        if not explicit and (only_on or not _IN_PASSING.search(said)):
             continue
         said = _ONE_OPTION.sub("", said)
         if _CONDITIONAL.search(said) or said.endswith(("?", ":")):
             continue
+        said = _PROPOSING.sub("", said)
+        if _COMMENTING.match(said) or len(set(telling(said))) < _TOLD_WORDS:
+            continue
         yield _decision(
             story,
-            f"Decided: {_PROPOSING.sub('', said)}",
+            f"Decided: {said}",
             prompt,
             (story.cite(before, one.start, one.end), story.cite(prompt.event, first.start, first.end)),
             0.6,
+            named=explicit,
         )
         return
 
@@ -324,6 +383,7 @@ def _refusal(story: Story, prompt: Prompt, call: Event) -> Iterator[Draft]:
         prompt,
         (story.cite(prompt.event, 0, len(prompt.text)), story.cite(call, 0, min(len(call.text), 160))),
         0.72,
+        named=GENERAL.search(said) is not None,  # else it was this one call that was not wanted
     )
 
 
@@ -337,29 +397,32 @@ def _asked(story: Story, run: Run) -> Iterator[Draft]:
             continue
         if _OF_THE_TASK.search(question) or len(question) > _ASKED_CHARS:
             continue
-        described, others = _described(run.call.text, pair[2])
+        described, others, header = _described(run.call.text, pair[2])
+        subject = subject_of(question) or header
+        if header not in ("", subject) and len(telling(subject)) < _TELLING:
+            subject = f"{subject} ({header})"
         if _YES_OR_NO.match(answer):  # tells nothing without what it was said to
             if len(described) < 20:
                 continue
-            answer, described, others = described, "", []
+            answer, described, others = described, "", list[str]()
         yield Draft(
             kind="decision",
-            content=whole_words(_told(answer, others), MAX_DRAFT_CHARS),
+            content=whole_words(_told(answer, others, subject), MAX_DRAFT_CHARS),
             evidence=(story.cite(result, pair.start(), pair.end()),),
             occurred_at=result.occurred_at,
             why=_why(described, question, ""),
             importance=0.65,
             confidence=0.9,
-            checked=True,
+            checked=bool(subject) and _is_whole(answer),
         )
 
 
-def _described(call: str, label: str) -> tuple[str, list[str]]:
-    """What the dialog said about the option that was chosen, and the options that were not."""
+def _described(call: str, label: str) -> tuple[str, list[str], str]:
+    """What the dialog said about the option that was chosen, the options that were not, and its heading."""
     try:
         given: Any = orjson.loads(call)
     except ValueError:
-        return "", []
+        return "", [], ""
     for question in given.get("questions", ()) if isinstance(given, dict) else ():
         options = question.get("options", ()) if isinstance(question, dict) else ()
         named = [one for one in options if isinstance(one, dict) and isinstance(one.get("label"), str)]
@@ -367,8 +430,11 @@ def _described(call: str, label: str) -> tuple[str, list[str]]:
         if chosen is not None:
             told = chosen.get("description")
             others = [_LABEL_END.sub("", plain(one["label"])) for one in named if one is not chosen]
-            return whole_words(plain(told), _WORDS_CHARS) if isinstance(told, str) else "", others
-    return "", []
+            headed = question.get("header")
+            header = plain(headed) if isinstance(headed, str) and len(headed) <= _OTHER_CHARS else ""
+            header = header if len(telling(header)) >= _TELLING else ""  # one word is no subject
+            return whole_words(plain(told), _WORDS_CHARS) if isinstance(told, str) else "", others, header
+    return "", [], ""
 
 
 def _question(text: str, end: int) -> str:
@@ -392,7 +458,10 @@ def _decision(
     evidence: tuple[Evidence, ...],
     importance: float,
     why: str | None = None,
+    *,
+    named: bool = True,
 ) -> Draft:
+    """`named`: it says what it is about, so that somebody who was not there understands it."""
     return Draft(
         kind="decision",
         content=whole_words(content, MAX_DRAFT_CHARS),
@@ -401,5 +470,5 @@ def _decision(
         why=why,
         importance=importance,
         confidence=0.8,
-        checked=True,
+        checked=named,
     )

@@ -17,7 +17,7 @@ from math import log
 from recollect.distill.draft import Draft
 from recollect.distill.rulelessons import HEDGED, NAMES, NARRATED
 from recollect.distill.rulestory import Said, Story
-from recollect.distill.sentences import Sentence
+from recollect.distill.sentences import Sentence, sentence_case
 from recollect.stopwords import STOP_WORDS
 
 _MAX_EXPLAINED = 5
@@ -25,7 +25,7 @@ _MAX_CANDIDATES = 2_000
 _SHORTEST, _LONGEST = 60, 360
 _SIGNLESS = 0.6  # what is lost by a statement that only tells
 _SHARED = 0.5  # of the words of two that makes one of them enough
-_LEAST = 2.5  # a lower score is not worth a memory
+_LEAST = 2.8  # a lower score is not worth a memory
 _LOOKED_AT = 3_000  # characters of a prompt
 
 _EXPLAINS = re.compile(
@@ -158,7 +158,7 @@ def _words(text: str) -> frozenset[str]:
 
 def _draft(story: Story, one: _Statement) -> Draft:
     kind = "decision" if _CHOICE.search(one.text) else "lesson" if _WRONG.search(one.text) else "fact"
-    text = one.text[:1].upper() + one.text[1:]
+    text = sentence_case(one.text)
     return Draft(
         kind=kind,
         content=text if text.endswith((".", "!", "`", ")")) else f"{text}.",

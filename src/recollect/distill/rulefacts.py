@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from recollect.distill.draft import Draft
 from recollect.distill.rulestory import Run, Story
+from recollect.distill.sentences import sentence_case
 from recollect.distill.testruns import runner_of, runs_tests
 from recollect.text import one_line
 
@@ -179,7 +180,7 @@ def _gates(story: Story) -> Iterator[Draft]:
             last.pop(name, None)
             last[name] = Draft(
                 kind="fact",
-                content=text[:1].upper() + text[1:],
+                content=sentence_case(text),
                 evidence=(story.cite(said.event, sentence.start, sentence.end),),
                 occurred_at=said.event.occurred_at,
                 importance=0.5,

@@ -50,8 +50,8 @@ MARKERS = (
         "decision",
         any_of(
             SO + r"(?:(?:the |my |our |final |so |a )*(?:decision|verdict|conclusion|resolution)(?: here)?"
-            r"(?: (?:is|was)\b(?: that\b| to\b)?|\s*[:–—-])|(?:ok(?:ay)? )?(?:settled|decided|agreed)(?:"
-            r" then)?\s*[:,–—-]"
+            r"(?: (?:is|was)\b(?: that\b| to\b)?|\s*[:–—-])|(?:ok(?:ay)? )?"
+            r"(?:(?:we|i)(?:'ve| have)? )?(?:settled|decided|agreed)(?: then)?\s*[:,–—-]"
             r"|(?:so )?let'?s (?:decide|agree|settle)(?: on)?(?: (?:that|this|it))?\s*[:,–—-]"
             r"|(?:entscheidung|beschlossen|décision|décidé|decisión|decidido)\s*[:,–—-])\s*",
         ),
@@ -123,11 +123,15 @@ STANDING = (
         any_of(
             SO + r"(?:from (?:now|here) on|going forward|in (?:the )?future|as a rule|by default|at all times"
             r"|no matter what|henceforth)\b",
-            SO + r"(?:you (?:must |should )?|we (?:must |should )?|i )?(?:always|never)\b (?!mind\b|saw\b|seen\b|said\b"
+            SO
+            + r"i (?:always|never) (?:want|use|prefer|write|run|commit|squash|rebase|deploy|test|put|keep|name|format"
+            r"|sign|review|merge|push|accept|allow)\b",
+            SO + r"(?:you (?:must |should )?|we (?:must |should )?)?(?:always|never)\b (?!mind\b|saw\b|seen\b|said\b"
             r"|had\b"
             r"|heard\b|did\b|got\b|been\b|worked\b|thought\b|knew\b|know\b|understood\b|used to\b|noticed\b|tried\b)",
-            r"\b(?:we|you|agents?|tests?|commits?|everyone|code|it|they) (?:should|must|shall|can|do|need to|have to)"
+            r"\b(?:we|you|agents?|tests?|commits?|everyone|code|it|they) (?:should|must|shall|do|need to|have to)"
             r"(?: only|) (?:always|never)\b",
+            r"^\W*(?:(?:and|so|ok(?:ay)?|hey|but)\b[, ]*)*can (?:we|you) (?:please )?(?:always|never)\b",
             r"\b(?:make|be) sure (?:to |that |you |we )*(?:always|never)\b",
             r"\b(?:every time|each time|whenever|before (?:you|each|every|any)|after (?:each|every|any)) .{3,120}"
             r"\b(?:always|never|run|use|check|make sure|ask|don'?t|do not|must|should|please|bump|update|add|call"
@@ -209,7 +213,8 @@ STANDING = (
             SO + r"(?:please )?(?:use|prefer) (?!(?:the|a|an|this|that|it|these|those|them|both|two|one|another|your|my"
             r"|its|his"
             r"|some|option|approach|port|first|second|last|same|sub|more|all|what|whatever|just|only|\d\S*)\b)"
-            r"[\w.+#/-]+(?: [\w.+#/-]+){0,3}(?: (?:instead of|rather than|over|not) [\w.+#/ -]{2,60})?[.!]*$",
+            r"[\w.+#/`-]+(?: [\w.+#/`-]+){0,3}"
+            r"(?:,? (?:instead of|rather than|over|(?:and )?not) [\w.+#/` -]{2,60})?[.!]*$",
             SO + r"(?:please )?use \d+ (?:spaces|tabs|characters|columns)\b",
             SO + r"(?:please )?(?:write|keep|name|put|make|document|prefix|sort|format|wrap|mark) (?!(?:the|this|that"
             r"|these|those|its|his"
@@ -292,7 +297,8 @@ STANDING = (
             SO
             + r"let'?s (?:go with|go for|use|switch|stay|stick|standardi[sz]e on|call|name|settle on|adopt) (?!(?:this"
             r"|that|it"
-            r"|option|approach|#?\d|[a-h]|first|ahead|on|and|one|them|both|(?:to )?the (?:first|second|third|last"
+            r"|(?:option|approach) (?:[a-h]|\d+)|#?\d|[a-h]|first|ahead|on|and|one|them|both"
+            r"|(?:to )?the (?:first|second|third|last"
             r"|other|next"
             r"|same))\b)\S+"
             r"(?: \S+)",

@@ -71,7 +71,8 @@ THINGS = (
         0.7,
         any_of(
             r"\b(?:we|i) (?:usually|normally|typically|generally|mostly|always|often|never|only) (?!want"
-            r"|think|said|got|saw|had to|see|get|find|need)\w+",
+            r"|forget|confuse|mix|wonder|struggle|lose|miss|end up|fail|run into|wanted|did|have to"
+            r"|remember|think|said|got|saw|had to|see|get|find|need)\w+",
             r"\b(?:my|our) [a-z][\w' -]{1,40}? (?:is|are|lives?|works?|runs? on|listens?|uses?|has|have|starts?|named"
             r"|called"
             r"|needs?|goes|go|comes?|wants?|likes?|ends?|was born|must|cannot|can'?t|does not|doesn'?t)\b(?!"
@@ -119,6 +120,10 @@ THINGS = (
             r" )?(?:is|for .{2,40}"
             r" is) \d+",
             r"\b(?:on|behind|at|uses?) port \d{2,5}\b",
+            r"^\W*(?:and |but |so |ok |btw )?(?:the|our) (?!bug|problem|issue|error|fix|change|failure|crash)"
+            r"[\w' -]{2,40}? (?:is|are) (?:reachable |hosted |available )?(?:at|behind) (?:https?://\S+|[\w-]+(?:\.[\w-]+)+|\d+(?:\.\d+){3})",
+            r"\bthe (?:correct|right|proper|actual|real) (?:[\w-]+ ){1,3}(?:is|are) (?!not\b|wrong\b|to\b)"
+            r"[^?]{2,80}?,? (?:and )?not ",
             rf"^(?:\W|and |but |so |ok |btw )*{_NOT_IT}[\w'./ -]{{3,60}}? (?:lives?|sits?|resides?|is located|are"
             rf" located) (?:in|at|on"
             r"|under|behind|next to|inside)\b",

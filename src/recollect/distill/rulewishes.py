@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
 from recollect.distill.rulecues import (
+    ANSWERING,
     ASKED,
     BROKEN,
     CUES,
     DENIAL,
     DONT,
     FILLER,
+    GENERAL,
     HERE,
     INVERTED,
     LAST,
@@ -27,24 +29,33 @@ from recollect.distill.rulecues import (
     ON,
     ONLY_CHOICE,
     POINTING,
+    POLITELY,
     PROCESS,
     PRONOUN,
+    RAMBLING,
     REASON,
     REQUEST,
     RUN_ON,
     SLASH,
     STANDING_QUESTION,
     TAG_QUESTION,
+    WISHING_QUESTION,
     WITHDRAWN,
     WORD,
 )
 from recollect.distill.rulestanding import AFTER, MARKERS, STANDING, WISHES, Cue
 from recollect.distill.rulestory import Prompt, Story
 from recollect.distill.rulethings import PERSON, STATUS, THINGS
-from recollect.distill.sentences import Sentence, plain
+from recollect.distill.sentences import Sentence, plain, sentence_case
 from recollect.distill.thirdperson import third_person
 
 _SHORTEST, _LONGEST = 10, 420
+_OPINIONS = tuple(cue for cue in CUES if cue.kind == "decision")  # what somebody thinks or would do
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|statt|anstatt|au lieu|en (?:vez|lugar) de)\b|, not\b", re.IGNORECASE
+)
+_CODE = re.compile(r"`[^`]*`")
+_WE = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
 _JOINED = 360
 _LONG_FEEDBACK = 500
 _OF_A_PERSON = re.compile(r"\b(?:my|our) \w+|\b[A-Z][a-z]+\b")  # somebody is named, whatever else is said
@@ -94,7 +105,8 @@ def _of_prompt(story: Story, prompt: Prompt, *, feedback: bool) -> Iterator[Draf
             continue
         first, last = _with_neighbours(prompt.text, own, at)
         done = last
-        if not _stands_alone(own, first, last, prompt, cue):
+        whole = plain(prompt.text[own[first].start : own[last].end])
+        if RAMBLING.search(_CODE.sub("", whole)) or not _stands_alone(own, first, last, prompt, cue):
             continue
         yield _draft(story, prompt, own[first].start, own[last].end, cue)
 
@@ -124,7 +136,7 @@ def _cue(text: str, prompt: Prompt) -> Cue | None:
     if marked is not None:
         return marked
     asked = said.rstrip().endswith("?")
-    standing = STANDING_QUESTION.search(said)
+    standing = STANDING_QUESTION.search(said) or WISHING_QUESTION.search(said)
     if asked and not standing and (INVERTED.match(said) or not TAG_QUESTION.search(said)):
         return None
     if ONLY_CHOICE.match(said) or said[:9].casefold() == "should be" or MOMENT.search(said):
@@ -227,6 +239,7 @@ def _stands_alone(own: list[Sentence], first: int, last: int, prompt: Prompt, cu
 def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draft:
     said = LAST.sub("", _unmarked(FILLER.sub("", plain(prompt.text[start:end]))))
     said = said[1:-1] if said.startswith("(") and said.endswith(")") else said
+    said = POLITELY.sub("", said).rstrip(" ?") + "." if POLITELY.match(said) else said
     said = DONT.sub("don't", re.sub(r"\bi\b(?=[ '’])", "I", said))
     said, why = _with_reason(said)
     content = _of_the_user(said)
@@ -238,7 +251,19 @@ def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draf
         why=why,
         importance=cue.importance,
         confidence=0.9 if cue.importance >= 0.8 else 0.75,
+        passing=_in_passing(cue, said, prompt),
     )
+
+
+def _in_passing(cue: Cue, said: str, prompt: Prompt) -> bool:
+    """Whether it may have been said of the task at hand, or as an opinion: worth finding, not worth showing unasked."""
+    if cue.importance >= 0.85:
+        return False  # said outright
+    if said.endswith("?") or ANSWERING.search(said) or cue.pattern is NOT_TRUE or cue in _OPINIONS:
+        return True
+    if cue not in NEEDS:
+        return False
+    return not (GENERAL.search(said) or (prompt.correction and _INSTEAD.search(said)))
 
 
 def _unmarked(said: str) -> str:
@@ -254,10 +279,12 @@ def _unmarked(said: str) -> str:
 
 def _of_the_user(said: str) -> str:
     """In the third person, where the author speaks of themselves."""
+    if _WE.search(said):
+        return sentence_case(said)  # "the user … we" would be two tellers in one sentence
     if re.search(r"\bI\b", said):
         return third_person(said)
     said = re.sub(r"\bmy\b", "their", re.sub(r"\bmy\b", "the user's", said, count=1, flags=re.I), flags=re.I)
-    return said[:1].upper() + said[1:]
+    return sentence_case(said)
 
 
 def _with_reason(said: str) -> tuple[str, str | None]:

@@ -24,6 +24,8 @@ _NO_END = re.compile(
 _LINK = re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\n]{0,400}\)")
 _BOLD = re.compile(r"\*\*|(?<![\w*`])[*_](?=\w)|(?<=\w)[*_](?![\w*`(])")
 _HANGING = re.compile(r"(?:\s+(?:and|or|with|to|in|the|a|an|of|for|at|by|as|is|that|from|on))+$", re.IGNORECASE)
+# A first word that is spelled as it is: code, a path, a name with a capital inside or a number.
+_SPELLED = re.compile(r"[`(]|\S*[\w)][._/(=\\:]\w|\S*[_(/]|[a-z]+[A-Z]|\S*\d")
 _LEFT = " \t\r\n\"'“”‘’«»|"
 
 
@@ -79,6 +81,11 @@ def _cut(text: str, start: int, end: int) -> Iterator[Sentence]:
 def plain(text: str, limit: int = 0) -> str:
     """Text as one reads it: on one line, links by their names, nothing bold."""
     return one_line(_BOLD.sub("", _LINK.sub(r"\1", text)), limit)
+
+
+def sentence_case(text: str) -> str:
+    """Text that begins as a sentence does, unless its first word is code."""
+    return text if _SPELLED.match(text) else text[:1].upper() + text[1:]
 
 
 def whole_words(text: str, limit: int) -> str:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from recollect.distill.sentences import sentence_case
+
 _UNINFLECTED = frozenset(
     """am was were had did could would should might must may can will shall cannot won went said got made took came saw
     knew thought found gave told felt left kept began wrote ran set put read met let bought built lost paid sent
@@ -49,8 +51,7 @@ def third_person(sentence: str, who: str = "the user") -> str:
         else:
             pieces.append(_OTHERS.get(lowered, match[0]))
     pieces.append(sentence[last:])
-    changed = "".join(pieces)
-    return changed[:1].upper() + changed[1:]
+    return sentence_case("".join(pieces))
 
 
 def _inflect(verb: str) -> str:

@@ -1,10 +1,11 @@
 """Which drafts become memories, and how far each is trusted: decided here, by what they cite, not by who wrote them.
 
 A draft must cite events that exist, and spans that lie in them. It is as trustworthy as the least trusted thing it
-cites. The user's trust, and with it the kind `preference`, is only for what a prompt states in the user's own words and
-says no more than they do; rules may mark what they computed as checked, unless text from outside had ordered it; all
-else is quoted. Names, numbers, paths, commands and addresses in a draft must stand in what it cites: what does not is
-made up. The same goes for its why, its slot, its anchors and its tags.
+cites. The user's trust, and with it the kind `preference`, is only for what a prompt states in the user's own words
+(not in the agent's or a tool's, said back to them) and says no more than they do, unless it was said in passing; rules
+may mark what they computed as checked, unless text from outside had ordered it; all else is quoted. Names, numbers,
+paths, commands and addresses in a draft must stand in what it cites: what does not is made up. The same goes for its
+why, its slot, its anchors and its tags.
 """
 
 from __future__ import annotations
@@ -103,8 +104,10 @@ def _judge(draft: Draft, record: Record, *, session: str, project: str | None, n
         return "says what its evidence does not"
     kind, origin = shape.kind_of(draft.kind), max((_origin(one.event, record) for one in cited), key=_ORDER.index)
     spoken = _spoken(content, cited, record, kind, ruled=ruled) if origin == "user" else None
-    if spoken:
+    if spoken and draft.passing is not True:
         trust = "user"
+    elif spoken:
+        trust, kind = "quoted", "note" if kind == "preference" else kind
     else:
         trust = "checked" if ruled and draft.checked is True and _holds(content, cited, record) else "quoted"
         origin = "assistant" if origin == "user" else origin  # a paraphrase is not what the user said
@@ -183,7 +186,8 @@ def _spoken(content: str, cited: list[_Cited], record: Record, kind: str, *, rul
         own = own_words(one.event.text)
         if not whole and not any(first <= one.start and one.end <= last for first, last in own):
             return None
-        said += (place for place in _sentences(one.event, own) if place.start < one.end and one.start < place.end)
+        inside = (place for place in _sentences(one.event, own) if place.start < one.end and one.start < place.end)
+        said += (place for place in inside if not record.repeats(one.event, place.start, place.end))
     used = stating([one.text for one in said], content, joined=ruled, wish=kind == "preference")
     return None if used is None else [one for place, one in enumerate(said) if place in used]
 

@@ -84,7 +84,7 @@ def _directory(place: Place) -> list[Finding]:
     if mode & 0o077:
         return [Finding("data directory", "bad", f"{folder} is open to others ({mode:o})", f"chmod 700 {folder}")]
     if not os.access(folder, os.W_OK | os.X_OK):
-        if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        if hasattr(os, "statvfs") and os.statvfs(folder).f_flag & os.ST_RDONLY:
             return [Finding("data directory", "bad", f"{folder} is on a read-only file system", _ELSEWHERE)]
         return [Finding("data directory", "bad", f"{folder} cannot be written", f"chmod 700 {folder}")]
     return [Finding("data directory", "ok", f"{folder}, private ({mode:o})"), *_open_files(folder)]

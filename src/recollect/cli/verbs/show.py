@@ -43,7 +43,7 @@ def run(args: Namespace, console: Output) -> int:
             return _show(memory, found, console)
     elsewhere = place._replace(scope=owner.within(found.project), directory=None)
     with open_place(elsewhere) as memory:  # what it is held against is of its own project
-        return _show(memory, found, console)
+        return _show(memory, found, console, more=" --all-projects")
 
 
 def _find(memory: Recollect, scope: Scope, id_: str) -> Memory | Turn | Session | None:
@@ -51,10 +51,10 @@ def _find(memory: Recollect, scope: Scope, id_: str) -> Memory | Turn | Session 
     return store.memories.get(scope, id_) or store.sessions.turn(scope, id_) or store.sessions.get(scope, id_)
 
 
-def _show(memory: Recollect, found: Memory | Turn | Session, console: Output) -> int:
+def _show(memory: Recollect, found: Memory | Turn | Session, console: Output, more: str = "") -> int:
     if isinstance(found, Memory):
         return _show_memory(memory, found, console)
-    return _show_turn(found, console) if isinstance(found, Turn) else _show_session(memory, found, console)
+    return _show_turn(found, console) if isinstance(found, Turn) else _show_session(memory, found, console, more)
 
 
 def _show_memory(memory: Recollect, kept: Memory, console: Output) -> int:
@@ -81,7 +81,7 @@ def _show_turn(turn: Turn, console: Output) -> int:
     return 0
 
 
-def _show_session(memory: Recollect, session: Session, console: Output) -> int:
+def _show_session(memory: Recollect, session: Session, console: Output, more: str) -> int:
     from recollect.cli.cards import MEMORY_COLUMNS, digest_lines, gist_lines, memory_row, session_lines
 
     gist, digest = memory.gist(session.id), memory.digest(session.id)
@@ -97,5 +97,5 @@ def _show_session(memory: Recollect, session: Session, console: Output) -> int:
         console.lines(list(gist_lines(gist)))
     if made:
         console.table(MEMORY_COLUMNS, [memory_row(one) for one in made])
-    console.note(f"`recollect sessions {session.id}` shows what was said.")
+    console.note(f"`recollect sessions {session.id}{more}` shows what was said.")
     return 0

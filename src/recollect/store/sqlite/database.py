@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 
 import apsw
