@@ -48,6 +48,9 @@ OUTCOMES = ("success", "fail", "abandoned", "unknown")
 WAYS = ("record", "hook", "sweep", "backfill", "import")
 
 MAX_TAGS, MAX_TAG_CHARS, MAX_ID_CHARS = 20, 50, 255
+# The name of a project that is none: in a scope without a project reads see those of all, in this one what has none.
+NO_PROJECT = "(none)"
+
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 

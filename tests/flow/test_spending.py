@@ -12,7 +12,7 @@ import time
 import pytest
 
 from recollect.distill.gist import ExtractiveSummarizer
-from recollect.errors import InvalidInput, ModelError, ModelRefused, ModelUnavailable, NoBudget
+from recollect.errors import ModelError, ModelRefused, ModelUnavailable, NoBudget
 from recollect.model import Event, Memory, Session
 from recollect.models.language import MAX_CALL_BYTES, Ask, Reply
 from recollect.pipeline.gists import summarize, summarize_due
@@ -194,7 +194,7 @@ def test_a_model_of_another_name_is_not_blamed(desk: Desk, endpoint: Endpoint) -
 
 
 def test_a_call_that_is_too_large_is_never_made(desk: Desk, endpoint: Endpoint) -> None:
-    with pytest.raises(InvalidInput, match="32,768"):
+    with pytest.raises(ModelRefused, match="32,768"):
         desk.purse(endpoint.openai()).ask(ANN, "turn", Ask("s", "x" * MAX_CALL_BYTES, {}))
     assert (endpoint.calls, desk.spent()) == (0, (0, 0))
 

@@ -143,7 +143,7 @@ def test_a_command_that_is_none_is_refused(command: str) -> None:
 
 
 def test_a_call_has_a_size(program: Program) -> None:
-    with pytest.raises(InvalidInput, match=r"32,768 bytes"):
+    with pytest.raises(ModelRefused, match=r"32,768 bytes"):
         CommandModel(program("print()")).complete(Ask("s", "x" * MAX_CALL_BYTES, {}))
 
 

@@ -6,6 +6,7 @@ import pytest
 from tests.told_fixture import Told
 
 from recollect.distill.ruledecisions import options
+from recollect.distill.rulesubjects import subject_of
 
 MENU = """Where should the summaries be stored?
 
@@ -36,7 +37,7 @@ def test_the_chosen_option_is_the_decision(answer: str, chosen: str) -> None:
     (draft,) = told.drafts
     assert draft.kind == "decision"
     assert draft.checked
-    assert draft.content.startswith(f"Decided: {chosen}")
+    assert draft.content.startswith(f"The summaries: {chosen}")
     assert draft.content.endswith(".")
     assert "asked: Where should the summaries be stored?" in (draft.why or "")
     option, words = told.cited(draft)
@@ -97,15 +98,15 @@ def test_a_decision_is_told_as_whole_words_with_what_was_not_taken() -> None:
     long = "keep the helper beside the code that it helps, " * 12
     menu = f"Where does the helper live?\nA) In a package of its own - {long}\nB) In place (as now)\nC) Something else?"
     (draft,) = decided(menu, "A please").drafts
-    assert draft.content == "Decided: In a package of its own, over In place."
+    assert draft.content == "The helper: In a package of its own, not In place."
     assert (draft.why or "").endswith("asked: Where does the helper live?")
     assert "…" not in f"{draft.content}{draft.why}"
 
 
 def test_only_the_options_of_the_same_list_were_not_taken() -> None:
-    menu = "Steps:\n1. Add a field\n2. Fill it in\n\nHow is it kept?\nA) As one timestamp\nB) As a list of them"
+    menu = "Steps:\n1. Add a field\n2. Fill it in\n\nHow is the time kept?\nA) As one timestamp\nB) As a list of them"
     (draft,) = decided(menu, "A").drafts
-    assert draft.content == "Decided: As one timestamp, over As a list of them."
+    assert draft.content == "The time: As one timestamp, not As a list of them."
 
 
 def test_a_list_of_the_authors_own_is_no_answer() -> None:
@@ -152,7 +153,7 @@ def test_answers_in_a_dialog_of_the_host_are_decisions() -> None:
     told = Told().ask("Set up the release.").call("AskUserQuestion", {"questions": questions})
     told.result('User has answered: "Which platforms are released?"="Skip Windows", "Ready to start?"="Yes".')
     (draft,) = told.drafts
-    assert draft.content == "Decided: Skip Windows, over All."
+    assert draft.content == "Platforms released: Skip Windows, not All."
     assert draft.why == "Only darwin and linux; asked: Which platforms are released?"
     assert told.cited(draft) == ['"Which platforms are released?"="Skip Windows"']
 
@@ -170,7 +171,7 @@ def test_a_dialog_with_broken_arguments_is_still_read() -> None:
         .add("tool_call", "{not json", "assistant", "assistant", tool="Ask", action="ask", call="x")
     )
     told.add("tool_result", '"Which port is used?"="5433 for staging"', "tool", "tool", call="x", error=False)
-    assert told.contents == ["Decided: 5433 for staging."]
+    assert told.contents == ["Port used: 5433 for staging."]
 
 
 def test_a_command_that_was_refused_with_a_reason() -> None:
@@ -179,7 +180,12 @@ def test_a_command_that_was_refused_with_a_reason() -> None:
     (draft,) = [draft for draft in told.drafts if draft.kind == "decision"]
     assert "git add docs/plans/design.md" in draft.content
     assert '"don\'t check this in"' in draft.content
-    assert draft.checked
+    assert not draft.checked, "it was this one call that was not wanted"
+
+
+def test_a_refusal_that_speaks_generally_is_checked() -> None:
+    told = Told().ask("Release it.").call("Bash", {"command": "git push --force"}).refuse("never force push in this repo")
+    assert [draft.checked for draft in told.drafts if "refused" in draft.content] == [True]
 
 
 @pytest.mark.parametrize("words", ["are these really the way to go?", "wait, let's talk first", "no, not yet"])
@@ -210,3 +216,85 @@ def test_a_yes_is_told_by_what_it_was_said_to() -> None:
     )
     told.result('User has answered: "Is approval signalled?"="Yes, do it properly".')
     assert told.contents == ["Decided: Call approve when a retry succeeds."]
+
+
+TWO_POINTS = "Two points about `ended_at`:\nA) A simple timestamp of when it closed\nB) Updated on every checkpoint as well"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "A) it's when we know that the user closed the chat\nB) I want to implement this as a separate feature",
+        "A) it's when we know that it was closed. B) I want that as a separate feature",
+        "A and B",
+        "A or B, what do you think",
+        "both, A first and B next week",
+    ],
+    ids=["lines", "one line", "and", "or", "both"],
+)
+def test_an_answer_to_every_point_chooses_none_of_them(answer: str) -> None:
+    told = decided(TWO_POINTS, answer)
+    assert [memory for memory in told.memories if "checkpoint" in memory.content or "timestamp" in memory.content] == []
+
+
+@pytest.mark.parametrize("answer", ["B, not A", "b over A please", "B instead of A"])
+def test_an_option_that_is_named_to_leave_it_out_is_not_chosen(answer: str) -> None:
+    (draft,) = decided(MENU, answer).drafts
+    assert draft.content.startswith("The summaries: In a separate file")
+
+
+def test_a_choice_whose_question_names_no_subject_is_only_quoted() -> None:
+    told = decided("How is it kept?\n\nA) As one timestamp of the end\nB) As a list of several times", "A")
+    assert {memory.trust for memory in told.memories} == {"quoted"}
+
+
+def test_a_dialog_names_its_subject_by_its_heading_where_the_question_does_not() -> None:
+    options = [{"label": "Rename to --sign-mode"}, {"label": "Keep --sign"}]
+    question = {"question": "Comment 3: rename it now?", "header": "--sign flag", "options": options}
+    told = Told().ask("Go through the review.").call("AskUserQuestion", {"questions": [question]})
+    told.result('User has answered: "Comment 3: rename it now?"="Rename to --sign-mode".')
+    assert told.contents == ["--sign flag: Rename to --sign-mode, not Keep --sign."]
+    assert [memory.trust for memory in told.memories] == ["checked"]
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("Should the E2E tests be in a separate directory (e2e/) or inside integration/?", "The E2E tests"),
+        ("What permission mode should the agent run with in tests?", "Permission mode the agent should run with in tests"),
+        ("How should version injection be handled?", "Version injection"),
+        ("Windows build?", "Windows build"),
+        ("Which tools should we set up?", "Tools to set up"),
+        ("How should we name the branches?", "How to name the branches"),
+        ("What should happen when the key is missing?", "When the key is missing"),
+        ("Should we store summaries in the file or beside it?", "Summaries"),
+        ("Where does `loadAll` live?", "`loadAll`"),
+        ("Where should it live?", ""),
+        ("Or should we keep it simple?", ""),
+        ("Which one do you prefer?", ""),
+        ("Comment 3: rename the flag now?", ""),
+        ("", ""),
+    ],
+)
+def test_the_subject_of_a_question(question: str, subject: str) -> None:
+    assert subject_of(question) == subject
+
+
+@pytest.mark.parametrize(
+    ("before", "answer"),
+    [
+        ("That's exactly why moving the storage model into `entiredb` is the right fix. I will do it.", "ok, continue"),
+        ("My take: in `auto` mode over SSH the replicate strategy should be skipped.", "go ahead"),
+        ("I'd suggest a cache in front of the store. It has three parts. Each is small. All use Redis.", "ok, continue"),
+        ("My recommendation: `plan --mode replicate`.", "yes"),
+        ("I would go with that, since it is what everybody else here does.", "yes"),
+    ],
+    ids=["explained", "take", "explained since", "says nothing", "points"],
+)
+def test_agreeing_to_what_was_explained_decides_nothing_trusted(before: str, answer: str) -> None:
+    assert [memory for memory in decided(before, answer).memories if memory.trust != "quoted"] == []
+
+
+def test_going_on_agrees_to_a_proposal_right_before_it() -> None:
+    told = decided("I'd suggest to put a small cache in front of the store. Shall I go on?", "go ahead")
+    assert told.contents == ["Decided: put a small cache in front of the store."]

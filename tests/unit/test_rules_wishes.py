@@ -141,11 +141,114 @@ def test_a_command_before_a_wish_is_not_part_of_it() -> None:
     assert told.cited(draft) == ["keep each commit with working code please (no broken states)"]
 
 
-def test_people_who_type_without_stops_are_quoted_as_a_whole() -> None:
-    (draft,) = worked("i dont want to remove any details..i just want to migrate them to the docs").drafts
-    assert (
-        draft.content == "The user doesn't want to remove any details..the user just wants to migrate them to the docs"
-    )
+@pytest.mark.parametrize(
+    "said",
+    [
+        "i dont want to remove any details..i just want to migrate them to the docs",
+        "Main actually got something merged..which was that image..so i don't want a merge conflict..",
+        "Like there should always be a commit, it might be a more descriptive thing",
+        "Feel like we should never have two of them",
+    ],
+)
+def test_what_only_those_who_were_there_can_read_is_left_out(said: str) -> None:
+    assert trusted(worked(said)) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "CodeLearning needs line number refs",
+        "The call to the LLM needs to be configurable",
+        "Claude code should be source of truth",
+        "The claude logs should be in the checkpoint, would be great if we can validate this adds up",
+        "Let's not leave all the tests to the very end...",
+        "Let's use https://git.example.org/cli as a test repo then, that's public",
+        "Can we not commit the doc/testing docs?",
+        "I think we should separate the hook types for clarity.",
+        "The stop hook is not correct, that one fires after each turn of the assistant.",
+        "Keep the style of https://git.example.org/cli/CHANGELOG.md",
+        "From what I have observed you take the shortest path to the code",
+    ],
+)
+def test_what_is_said_of_the_task_at_hand_is_trusted_by_nobody(said: str) -> None:
+    assert trusted(worked(said)) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "content"),
+    [
+        ("Every list needs line number refs", "Every list needs line number refs"),
+        ("Can we please always run the linter before a commit?", "Always run the linter before a commit."),
+        ("We should not touch the default ssh config", "We should not touch the default ssh config"),
+        ("Use pnpm, not npm.", "Use pnpm, not npm."),
+        ("I never commit generated files in our repo", "I never commit generated files in our repo"),
+        ("forecast.window() is never called by tests", "forecast.window() is never called by tests"),
+        ("loadAll is always called with a path", "loadAll is always called with a path"),
+    ],
+)
+def test_a_rule_is_told_as_it_was_said(said: str, content: str) -> None:
+    assert [memory.content for memory in trusted(worked(said))] == [content]
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("Always run make lint before you say that you are done.", ["preference"]),
+        ("Always run make lint before you claim that it works.", ["preference"]),
+        (
+            "Please never commit generated files to this repository. Also remember: staging Postgres listens on port 5433.",
+            ["preference", "fact"],
+        ),
+        (
+            "Please never commit generated files. Good, let's decide that: the widget cache lives in Redis on port 6390.",
+            ["preference", "decision"],
+        ),
+        ("We decided: sessions live in Valkey on port 6395.", ["decision"]),
+        ("wrong. the correct command is `make e2e`, not `make test-e2e`", ["fact"]),
+        ("The staging box is at staging.example.org.", ["fact"]),
+        ("I always forget how rebase works, explain", []),
+        ("The bug is at src/app.py", []),
+        ("You said: always run make lint. Is that so?", []),
+        ("Bob wrote this review. The rule he gave: never use mocks", []),
+    ],
+)
+@pytest.mark.parametrize("first", [True, False], ids=["first prompt", "later"])
+def test_rules_and_facts_are_the_users(said: str, kinds: list[str], first: bool) -> None:
+    told = Told().ask(said).say("Noted.") if first else worked(said)
+    assert sorted(memory.kind for memory in trusted(told)) == sorted(kinds)
+
+
+SHOWN = "I would not remove the materialized fallback immediately. Keep it for one release."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I would not remove the materialized fallback immediately.\n\nwhat would that be",
+        "Never log the *request* bodies in production code",
+        "- never log the request bodies in production code\n- why?",
+    ],
+    ids=["agent", "folded", "list"],
+)
+def test_what_is_pasted_back_is_not_the_users_own(said: str) -> None:
+    told = Told().ask("Review it.").run("cat rules.md", "Never log the request bodies, in production code!")
+    assert trusted(told.say(SHOWN).ask(said).say("Well.")) == []
+
+
+def test_what_the_user_said_first_stays_theirs_when_the_agent_repeats_it() -> None:
+    rule = "Never log the request bodies in production code."
+    told = Told().ask(f"Fix the logger. {rule}").say(f"Understood: {rule}").ask(rule).say("Yes.")
+    assert [memory.content for memory in trusted(told)] == [rule]
+
+
+def test_few_words_that_were_said_before_are_still_the_users() -> None:
+    told = Told().ask("Set it up.").say("You could use pnpm, not npm.").ask("Use pnpm, not npm.").say("Done.")
+    assert [memory.content for memory in trusted(told)] == ["Use pnpm, not npm."]
+
+
+def trusted(told: Told) -> list[Memory]:
+    """What is put before agents by itself."""
+    return [memory for memory in told.memories if memory.trust in ("user", "checked")]
 
 
 def test_a_decision_has_its_why() -> None:

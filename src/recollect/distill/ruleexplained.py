@@ -25,7 +25,7 @@ _MAX_CANDIDATES = 2_000
 _SHORTEST, _LONGEST = 60, 360
 _SIGNLESS = 0.6  # what is lost by a statement that only tells
 _SHARED = 0.5  # of the words of two that makes one of them enough
-_LEAST = 2.8  # a lower score is not worth a memory
+_LEAST = 2.5  # a lower score is not worth a memory
 _LOOKED_AT = 3_000  # characters of a prompt
 
 _EXPLAINS = re.compile(

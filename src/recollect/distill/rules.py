@@ -19,6 +19,7 @@ from recollect.distill.ruleexplained import explained
 from recollect.distill.rulefacts import facts
 from recollect.distill.rulelessons import lessons
 from recollect.distill.rulestory import story_of
+from recollect.distill.rulesuggested import suggested
 from recollect.distill.ruletopics import anchors_of, topics_of
 from recollect.distill.ruletraces import traces
 from recollect.distill.rulewishes import wishes
@@ -47,7 +48,8 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
         *facts(story),
         *traces(story),
     )
-    more = [draft for draft in explained(story) if not any(_same_words(draft, other) for other in found)]
+    told = (*suggested(story), *explained(story))
+    more = [draft for draft in told if not any(_same_words(draft, other) for other in found)]
     return [_named(draft) for draft in _best((*found, *more))]
 
 

@@ -46,6 +46,8 @@ _FORMS = tuple(
             rf"^(?:(?:how|where|when|what|why) )?{_SHOULD} (?!(?:we|i|you)\b)(.{{3,60}}?) {_ALWAYS}{_VERB}.*$",
             r"\1",
         ),
+        # "Which platforms are released?"
+        (rf"{_WHICH}(?:is|are) ({_KEPT}.*)$", r"\1 \2"),
         # "Where are the keys kept?"
         (rf"^(?:how|where|when|what) (?:is|are) ((?:the|our|all|new|this) .{{3,50}}?) (?:to be )?{_KEPT}.*$", r"\1"),
         # "Should we store summaries in the file or beside it?"

@@ -55,6 +55,7 @@ _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|statt|anstatt|au lieu|en (?:vez|lugar) de)\b|, not\b", re.IGNORECASE
 )
 _CODE = re.compile(r"`[^`]*`")
+_LOOK = re.compile(r"(?:please )?(?:keep|follow|use|see|check|look|read|open|copy|take)\b", re.IGNORECASE)
 _WE = re.compile(r"\b(?:we|our|ours|us)\b", re.IGNORECASE)
 _JOINED = 360
 _LONG_FEEDBACK = 500
@@ -261,7 +262,7 @@ def _in_passing(cue: Cue, said: str, prompt: Prompt) -> bool:
         return False  # said outright
     if said.endswith("?") or ANSWERING.search(said) or cue.pattern is NOT_TRUE or cue in _OPINIONS:
         return True
-    if cue not in NEEDS:
+    if cue not in NEEDS and not (cue.kind == "reference" and _LOOK.match(said)):
         return False
     return not (GENERAL.search(said) or (prompt.correction and _INSTEAD.search(said)))
 

@@ -96,7 +96,7 @@ def prompt_of(ask: Ask) -> str:
     last = f"Use no tools. Answer with JSON alone, of this schema:\n{schema}"
     text = f"{TASK_MARK}>\n{ask.system}\n\n{ask.prompt}\n\n{last}\n"
     if len(text.encode("utf-8", "replace")) > MAX_CALL_BYTES:
-        raise InvalidInput(f"a call may have {MAX_CALL_BYTES:,} bytes")
+        raise ModelRefused(f"a call may have {MAX_CALL_BYTES:,} bytes")
     return text
 
 

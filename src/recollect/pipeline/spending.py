@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 
 from recollect.capture.prices import priced
 from recollect.clock import Clock
-from recollect.errors import InvalidInput, ModelRefused, ModelUnavailable, NoBudget
+from recollect.errors import ModelRefused, ModelUnavailable, NoBudget
 from recollect.model import Cost, Scope
 from recollect.models.language import MAX_CALL_BYTES, Ask, LanguageModel, Reply
 from recollect.models.wire import TRIES, RetryableError, backoffs, encoded
@@ -63,7 +63,7 @@ class Purse:
         ask = replace(ask, system=self._redact(ask.system), prompt=self._redact(ask.prompt))
         size = len(encoded({"system": ask.system, "prompt": ask.prompt, "schema": ask.schema}))
         if size > MAX_CALL_BYTES:
-            raise InvalidInput(f"a call may have {MAX_CALL_BYTES:,} bytes, this one has {size:,}")
+            raise ModelRefused(f"a call may have {MAX_CALL_BYTES:,} bytes, this one has {size:,}")
         worst = -(-size // BYTES_PER_TOKEN) + self._model.overhead
         for backoff in backoffs():
             charge = self._charge(use, worst, ask.max_tokens, project)

@@ -19,7 +19,7 @@ from recollect.inject.native import Native
 from recollect.inject.sameness import saying
 from recollect.inject.selection import INJECTABLE, STANDING, ranked, select
 from recollect.inject.standing import entry
-from recollect.model import Memory, Scope
+from recollect.model import NO_PROJECT, Memory, Scope
 from recollect.pipeline.ailing import ailment
 from recollect.recall.repository import Repository
 from recollect.recall.validity import Grounds
@@ -29,7 +29,6 @@ from recollect.store.port import Filter, Store
 VERSION = 1  # rises when the same memories give another text
 MOST_READ, MOST_INDEXED = 5_000, 2_000
 _MOST_CHECKED = 60  # of the best, how many are held against the directory
-_NO_PROJECT = "(none)"  # a scope without a project sees those of all; one of a project that is none sees what has none
 
 
 class Texts:
@@ -100,7 +99,7 @@ class Texts:
         """What may be said in a project: its own and what belongs to none, the best first."""
         if project not in self._best:
             where = Filter(now=self._now, kinds=STANDING, trusts=INJECTABLE)
-            found = self._store.memories.find(self._scope.within(project or _NO_PROJECT), where, limit=MOST_READ)
+            found = self._store.memories.find(self._scope.within(project or NO_PROJECT), where, limit=MOST_READ)
             self._best[project] = ranked(found, self._now)
         return self._best[project]
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from recollect.recall.meaning import Meaning
     from recollect.recall.validity import Grounds
 
-NO_PROJECT = "(none)"  # a scope without a project sees those of all; one of a project that is none, what has none
 IDLE_SECONDS = 900.0
 _SCOPES = 16  # projects whose counters are kept open
 _POOL = 12  # hits that are looked at more closely
@@ -94,6 +93,7 @@ class Answers:
 
     def _project(self, directory: str) -> str:
         """The project of a directory, unless the settings fix one."""
+        from recollect.model import NO_PROJECT
         from recollect.project import resolve
 
         assert self._memory is not None
