@@ -184,7 +184,9 @@ def test_a_command_that_was_refused_with_a_reason() -> None:
 
 
 def test_a_refusal_that_speaks_generally_is_checked() -> None:
-    told = Told().ask("Release it.").call("Bash", {"command": "git push --force"}).refuse("never force push in this repo")
+    told = (
+        Told().ask("Release it.").call("Bash", {"command": "git push --force"}).refuse("never force push in this repo")
+    )
     assert [draft.checked for draft in told.drafts if "refused" in draft.content] == [True]
 
 
@@ -218,7 +220,9 @@ def test_a_yes_is_told_by_what_it_was_said_to() -> None:
     assert told.contents == ["Decided: Call approve when a retry succeeds."]
 
 
-TWO_POINTS = "Two points about `ended_at`:\nA) A simple timestamp of when it closed\nB) Updated on every checkpoint as well"
+TWO_POINTS = (
+    "Two points about `ended_at`:\nA) A simple timestamp of when it closed\nB) Updated on every checkpoint as well"
+)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +265,10 @@ def test_a_dialog_names_its_subject_by_its_heading_where_the_question_does_not()
     ("question", "subject"),
     [
         ("Should the E2E tests be in a separate directory (e2e/) or inside integration/?", "The E2E tests"),
-        ("What permission mode should the agent run with in tests?", "Permission mode the agent should run with in tests"),
+        (
+            "What permission mode should the agent run with in tests?",
+            "Permission mode the agent should run with in tests",
+        ),
         ("How should version injection be handled?", "Version injection"),
         ("Windows build?", "Windows build"),
         ("Which tools should we set up?", "Tools to set up"),
@@ -285,7 +292,10 @@ def test_the_subject_of_a_question(question: str, subject: str) -> None:
     [
         ("That's exactly why moving the storage model into `entiredb` is the right fix. I will do it.", "ok, continue"),
         ("My take: in `auto` mode over SSH the replicate strategy should be skipped.", "go ahead"),
-        ("I'd suggest a cache in front of the store. It has three parts. Each is small. All use Redis.", "ok, continue"),
+        (
+            "I'd suggest a cache in front of the store. It has three parts. Each is small. All use Redis.",
+            "ok, continue",
+        ),
         ("My recommendation: `plan --mode replicate`.", "yes"),
         ("I would go with that, since it is what everybody else here does.", "yes"),
     ],

@@ -123,3 +123,11 @@ def test_what_the_environment_never_allowed() -> None:
 )
 def test_other_failures_are_no_matter_of_the_environment(first: str, then: tuple[str, str]) -> None:
     assert Told().ask("Go.").run("go test ./...", first, 1).run(*then).contents == []
+
+
+def test_what_was_computed_is_not_crowded_out_by_what_was_said_in_passing() -> None:
+    told = Told().ask("Add a login page.").run("pytest", "3 passed in 0.1s").run("pytest", "3 passed in 0.1s")
+    for thing in ("parser", "printer", "cache", "queue", "router", "mailer", "logger", "config", "index", "clock"):
+        told.say("Done.").ask(f"The {thing} needs to be rewritten in Rust and have its own file")
+    assert any("`pytest`" in content for content in told.contents)
+    assert len(told.drafts) == 8

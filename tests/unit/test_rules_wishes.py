@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.told_fixture import CHAT, Told, worked
 
-from recollect.model import Session
+from recollect.model import Memory, Session
 
 
 @pytest.mark.parametrize(
@@ -196,11 +196,11 @@ def test_a_rule_is_told_as_it_was_said(said: str, content: str) -> None:
         ("Always run make lint before you say that you are done.", ["preference"]),
         ("Always run make lint before you claim that it works.", ["preference"]),
         (
-            "Please never commit generated files to this repository. Also remember: staging Postgres listens on port 5433.",
+            "Please never commit generated files to this repo. Also remember: staging Postgres listens on port 5433.",
             ["preference", "fact"],
         ),
         (
-            "Please never commit generated files. Good, let's decide that: the widget cache lives in Redis on port 6390.",
+            "Please never commit generated files. Good, let's decide that: the cache lives in Redis on port 6390.",
             ["preference", "decision"],
         ),
         ("We decided: sessions live in Valkey on port 6395.", ["decision"]),

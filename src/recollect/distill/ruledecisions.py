@@ -150,6 +150,7 @@ _COMMENTING = re.compile(
     r"|exactly|so|which|both|either|same|as (?:is|above|before))\b",
     re.IGNORECASE,
 )
+_CODE = re.compile(r"`[^`]*`")
 _YES_OR_NO = re.compile(r"(?:yes|no|ja|nein|oui|non|sí)\b", re.IGNORECASE)
 _PAIR = re.compile(r'"([^"\n]{4,300})"\s*=\s*"([^"\n]{1,300})"')
 _LABEL_END = re.compile(r"\s*\((?:recommended|current config|default|suggested)\)\s*$", re.IGNORECASE)
@@ -349,7 +350,7 @@ def _agreement(story: Story, prompt: Prompt, first: Sentence) -> Iterator[Draft]
         if _CONDITIONAL.search(said) or said.endswith(("?", ":")):
             continue
         said = _PROPOSING.sub("", said)
-        if _COMMENTING.match(said) or len(set(telling(said))) < _TOLD_WORDS:
+        if _COMMENTING.match(said) or len(set(telling(said))) < _TOLD_WORDS or not telling(_CODE.sub("", said)):
             continue
         yield _decision(
             story,
@@ -401,6 +402,7 @@ def _asked(story: Story, run: Run) -> Iterator[Draft]:
         subject = subject_of(question) or header
         if header not in ("", subject) and len(telling(subject)) < _TELLING:
             subject = f"{subject} ({header})"
+        named = bool(subject) and _is_whole(answer)
         if _YES_OR_NO.match(answer):  # tells nothing without what it was said to
             if len(described) < 20:
                 continue
@@ -413,7 +415,8 @@ def _asked(story: Story, run: Run) -> Iterator[Draft]:
             why=_why(described, question, ""),
             importance=0.65,
             confidence=0.9,
-            checked=bool(subject) and _is_whole(answer),
+            checked=named,
+            passing=not named,
         )
 
 
@@ -471,4 +474,5 @@ def _decision(
         importance=importance,
         confidence=0.8,
         checked=named,
+        passing=not named,
     )

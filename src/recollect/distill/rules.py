@@ -30,6 +30,7 @@ from recollect.text import dedup_key
 MAX_DRAFTS = 8
 ROOM_FOR_LESSONS = 2
 MOST = 200  # candidates of a kind that are compared with each other
+_UNSURE = 0.6  # the confidence of what an agent explained or somebody suggested
 SAME = 0.6  # of the words of two that makes them say the same thing
 _OTHERWISE = re.compile(r"\b(?:instead|actually|no longer|not any ?more|rather)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -98,8 +99,17 @@ def _best(drafts: Iterable[Draft]) -> list[Draft]:
     order = sorted(kept.values(), key=lambda one: -(one.importance or 0.0))
     learned = [draft for draft in order if draft.kind == "lesson"][:ROOM_FOR_LESSONS]
     others = [draft for draft in order if draft not in learned]
-    chosen = [*learned, *others[: MAX_DRAFTS - len(learned)]]
+    room = MAX_DRAFTS - len(learned)
+    vouched = [draft for draft in others[room:] if draft.checked]
+    weak = [draft for draft in reversed(others[:room]) if _is_weak(draft)][: len(vouched)]
+    fitting = [draft for draft in others[:room] if draft not in weak]
+    chosen = [*learned, *fitting, *vouched[: len(weak)]]
     return sorted(chosen, key=lambda one: -(one.importance or 0.0))
+
+
+def _is_weak(draft: Draft) -> bool:
+    """Whether nobody would see it unasked: it makes room for what was computed."""
+    return not draft.checked and (draft.passing or draft.confidence <= _UNSURE)
 
 
 def _named(draft: Draft) -> Draft:
