@@ -167,6 +167,11 @@ def test_what_only_those_who_were_there_can_read_is_left_out(said: str) -> None:
         "I think we should separate the hook types for clarity.",
         "The stop hook is not correct, that one fires after each turn of the assistant.",
         "Keep the style of https://git.example.org/cli/CHANGELOG.md",
+        "don't use the cache in this function",
+        "No tests for this please",
+        "I want all of these removed",
+        "We should not merge this before lunch",
+        "We never finished the parser",
         "From what I have observed you take the shortest path to the code",
     ],
 )

@@ -138,6 +138,7 @@ REQUEST = _any(
     r"|doctor|nurse|manager|writer|researcher|scientist|consultant))\b)",
 )
 MOMENT = _any(
+    r"\b(?:we|i|you) (?:always|never) (?!need|embed|feed|seed|shed|speed|proceed|exceed)\w+ed\b",
     r"\byet\W*$|\b(?:this|that|it) later\b|\bthe other (?:branch|task|file|tab|window)\b",
     r"\b(?:the current \w+|now|afterwards)[.!]*$|^\W*(?:ok(?:ay)?[, ]+|so )?now\b",
     r"^\W*(?:\d{1,2}|[a-d])[).,:] ?\w+|(?<!\w)[A-Ha-h]\)(?=\s)",
@@ -198,6 +199,16 @@ GENERAL = _any(
     r"\b(?:this|the|our) (?:repo(?:sitory)?|project|code ?base|team)\b",
     r"\b(?:immer|nie(?:mals)?|jede\w*|alle|toujours|jamais|chaque|siempre|nunca|cada|todos)\b",
 )
+# It points at what they were looking at; the second only where it does not speak generally.
+_LASTING = (
+    r"(?! (?:\w+ )?(?:repo(?:sitory)?|project|code ?base|machine|server|team|app|service|module|package|company|org"
+    r"|office|workspace|monorepo|family|city|house|environment|setup|cluster)\b)"
+)
+THIS = _any(
+    r"\b(?:merge|use|do|push|run|commit|change|touch|remove|keep|ship|have|want|call|of|in) (?:this|these|those)\b"
+    + _LASTING
+)
+FOR_THIS = _any(r"\b(?:for|on|with|to|from) (?:this|these|those)\b" + _LASTING)
 # Begun as people think aloud, or typed without stops: nobody who was not there can read it.
 RAMBLING = _any(
     r"^\W*(?:like|i mean|(?:i )?feel like|idk|honestly|anyways?|kinda|main actually)\b",

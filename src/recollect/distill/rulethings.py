@@ -122,7 +122,7 @@ THINGS = (
             r"\b(?:on|behind|at|uses?) port \d{2,5}\b",
             r"^\W*(?:and |but |so |ok |btw )?(?:the|our) (?!bug|problem|issue|error|fix|change|failure|crash)"
             r"[\w' -]{2,40}? (?:is|are) (?:reachable |hosted |available )?(?:at|behind) (?:https?://\S+|[\w-]+(?:\.[\w-]+)+|\d+(?:\.\d+){3})",
-            r"\bthe (?:correct|right|proper|actual|real) (?:[\w-]+ ){1,3}(?:is|are) (?!not\b|wrong\b|to\b)"
+            r"\bthe (?:correct|right|proper|actual|real) (?!answer)(?:[\w-]+ ){1,3}(?:is|are) (?!not\b|wrong\b|to\b)"
             r"[^?]{2,80}?,? (?:and )?not ",
             rf"^(?:\W|and |but |so |ok |btw )*{_NOT_IT}[\w'./ -]{{3,60}}? (?:lives?|sits?|resides?|is located|are"
             rf" located) (?:in|at|on"

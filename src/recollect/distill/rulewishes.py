@@ -19,6 +19,7 @@ from recollect.distill.rulecues import (
     DENIAL,
     DONT,
     FILLER,
+    FOR_THIS,
     GENERAL,
     HERE,
     INVERTED,
@@ -39,6 +40,7 @@ from recollect.distill.rulecues import (
     SLASH,
     STANDING_QUESTION,
     TAG_QUESTION,
+    THIS,
     WISHING_QUESTION,
     WITHDRAWN,
     WORD,
@@ -258,6 +260,8 @@ def _draft(story: Story, prompt: Prompt, start: int, end: int, cue: Cue) -> Draf
 
 def _in_passing(cue: Cue, said: str, prompt: Prompt) -> bool:
     """Whether it may have been said of the task at hand, or as an opinion: worth finding, not worth showing unasked."""
+    if cue in (*STANDING, *CUES) and (THIS.search(said) or (FOR_THIS.search(said) and not GENERAL.search(said))):
+        return True
     if cue.importance >= 0.85:
         return False  # said outright
     if said.endswith("?") or ANSWERING.search(said) or cue.pattern is NOT_TRUE or cue in _OPINIONS:
