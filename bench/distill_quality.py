@@ -29,7 +29,7 @@ from typing import Any
 from recollect import Recollect
 from recollect.capture.sources import FLAVORS
 from recollect.clock import now
-from recollect.distill.rules import distill
+from recollect.distill.rules.session import distill
 from recollect.distill.vet import Vetted, vet
 from recollect.model import Event, Evidence, Memory
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from recollect.capture.toolcall import describe
 from recollect.distill.draft import Draft
-from recollect.distill.rules import distill
+from recollect.distill.rules.session import distill
 from recollect.distill.vet import vet
 from recollect.model import Event, Memory, Session
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.told_fixture import Told
 
-from recollect.distill.ruledecisions import options
-from recollect.distill.rulesubjects import subject_of
+from recollect.distill.rules.decisions import options
+from recollect.distill.rules.subjects import subject_of
 
 MENU = """Where should the summaries be stored?
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.told_fixture import Told, worked
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
-from recollect.distill.rules import MAX_DRAFTS, distill
+from recollect.distill.rules.session import MAX_DRAFTS, distill
 from recollect.distill.sentences import sentences
 from recollect.model import EVENT_KINDS, KINDS, Event, Session
 

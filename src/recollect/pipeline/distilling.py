@@ -15,7 +15,7 @@ from typing import Protocol
 from recollect.clock import Clock
 from recollect.distill.draft import RULES, RULES_VERSION, Draft
 from recollect.distill.holding import RETIRED
-from recollect.distill.rules import distill
+from recollect.distill.rules.session import distill
 from recollect.distill.vet import Vetted, vet
 from recollect.errors import Conflict, NotFound, StoreError
 from recollect.model import Event, Evidence, Memory, Scope, Session

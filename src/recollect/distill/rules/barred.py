@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from recollect.distill.draft import Draft
-from recollect.distill.rulefacts import COMMAND_CHARS, REPEATED, times
-from recollect.distill.rulestory import Run, Story
+from recollect.distill.rules.facts import COMMAND_CHARS, REPEATED, times
+from recollect.distill.rules.story import Run, Story
 from recollect.distill.sentences import whole_words
 from recollect.model import Evidence
 

@@ -13,16 +13,16 @@ from dataclasses import replace
 
 from recollect.distill.digest import Digest
 from recollect.distill.draft import Draft
-from recollect.distill.rulebarred import barred
-from recollect.distill.ruledecisions import decisions
-from recollect.distill.ruleexplained import explained
-from recollect.distill.rulefacts import facts
-from recollect.distill.rulelessons import lessons
-from recollect.distill.rulestory import story_of
-from recollect.distill.rulesuggested import suggested
-from recollect.distill.ruletopics import anchors_of, topics_of
-from recollect.distill.ruletraces import traces
-from recollect.distill.rulewishes import wishes
+from recollect.distill.rules.barred import barred
+from recollect.distill.rules.decisions import decisions
+from recollect.distill.rules.explained import explained
+from recollect.distill.rules.facts import facts
+from recollect.distill.rules.lessons import lessons
+from recollect.distill.rules.story import story_of
+from recollect.distill.rules.suggested import suggested
+from recollect.distill.rules.topics import anchors_of, topics_of
+from recollect.distill.rules.traces import traces
+from recollect.distill.rules.wishes import wishes
 from recollect.model import Event, Session
 from recollect.stopwords import STOP_WORDS
 from recollect.text import dedup_key

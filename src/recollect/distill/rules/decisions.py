@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
-from recollect.distill.rulecues import GENERAL
-from recollect.distill.rulestory import Prompt, Run, Story
-from recollect.distill.rulesubjects import subject_of
+from recollect.distill.rules.cues import GENERAL
+from recollect.distill.rules.story import Prompt, Run, Story
+from recollect.distill.rules.subjects import subject_of
 from recollect.distill.sentences import Sentence, plain, sentences, whole_words
 from recollect.distill.stated import telling
 from recollect.model import Event, Evidence

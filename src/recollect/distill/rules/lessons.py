@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
-from recollect.distill.rulestory import Run, Said, Story, Told
-from recollect.distill.ruletopics import anchors_of
+from recollect.distill.rules.story import Run, Said, Story, Told
+from recollect.distill.rules.topics import anchors_of
 from recollect.distill.sentences import Sentence, plain, whole_words
 from recollect.distill.testruns import piped, runner_of, steps
 from recollect.model import Evidence

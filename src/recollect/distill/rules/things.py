@@ -1,6 +1,6 @@
 """How people tell how things are: where something lives, what it is called, needs or allows, who somebody is.
 
-Patterns without behaviour, which `rulewishes` reads. A statement of this kind names its subject and is put in the
+Patterns without behaviour, which `wishes` reads. A statement of this kind names its subject and is put in the
 present, as a habit or a property; what is only so at the moment (`STATUS`) is left to the day it was said on.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from recollect.distill.rulestanding import SO, Cue, any_of
+from recollect.distill.rules.standing import SO, Cue, any_of
 
 _CONCRETE = (
     r"(?:\b\d+(?:\.\d+)*\b|`[^`]+`|https?://\S+|\b[\w.-]+/[\w./-]+|\b[\w-]+\.[a-z]{2,5}\b|\b[A-Z][A-Z0-9_]{2,}\b"

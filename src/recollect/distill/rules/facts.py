@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from recollect.distill.draft import Draft
-from recollect.distill.rulestory import Run, Story
+from recollect.distill.rules.story import Run, Story
 from recollect.distill.sentences import sentence_case
 from recollect.distill.testruns import runner_of, runs_tests
 from recollect.text import one_line

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
-from recollect.distill.rulecues import (
+from recollect.distill.rules.cues import (
     ANSWERING,
     ASKED,
     BROKEN,
@@ -45,9 +45,9 @@ from recollect.distill.rulecues import (
     WITHDRAWN,
     WORD,
 )
-from recollect.distill.rulestanding import AFTER, MARKERS, STANDING, WISHES, Cue
-from recollect.distill.rulestory import Prompt, Story
-from recollect.distill.rulethings import PERSON, STATUS, THINGS
+from recollect.distill.rules.standing import AFTER, MARKERS, STANDING, WISHES, Cue
+from recollect.distill.rules.story import Prompt, Story
+from recollect.distill.rules.things import PERSON, STATUS, THINGS
 from recollect.distill.sentences import Sentence, plain, sentence_case
 from recollect.distill.thirdperson import third_person
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator
 
 from recollect.distill.draft import Draft
-from recollect.distill.rulecues import FILLER, MOMENT, PRONOUN
-from recollect.distill.rulestory import Prompt, Story
+from recollect.distill.rules.cues import FILLER, MOMENT, PRONOUN
+from recollect.distill.rules.story import Prompt, Story
 from recollect.distill.sentences import Sentence, plain, whole_words
 
 _MAX_SUGGESTED = 2

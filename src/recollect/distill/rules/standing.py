@@ -2,7 +2,7 @@
 
 A sentence goes in; what it announces itself to be, and the words that say it, come out. These count whatever the
 session is about and in its first prompt too, and an imperative among them is a rule, not a request. Patterns without
-behaviour beyond that; those for sentences that need more doubt are in `rulecues`.
+behaviour beyond that; those for sentences that need more doubt are in `cues`.
 """
 
 from __future__ import annotations

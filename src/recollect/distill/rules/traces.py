@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from recollect.distill.draft import Draft
-from recollect.distill.rulestory import Run, Story
+from recollect.distill.rules.story import Run, Story
 from recollect.distill.sentences import plain, whole_words
 from recollect.text import one_line
 

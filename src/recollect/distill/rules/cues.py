@@ -1,6 +1,6 @@
 """How wishes are put: the wording by which a sentence that holds is told from a request, a status or a question.
 
-Patterns without behaviour, which `rulewishes` reads: in English, and for plain rules in German, French and Spanish.
+Patterns without behaviour, which `wishes` reads: in English, and for plain rules in German, French and Spanish.
 `CUES` stand in order of how much a sentence of the kind matters; the first that fits counts.
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from recollect.distill.rulestanding import SO as _SO
-from recollect.distill.rulestanding import Cue
-from recollect.distill.rulestanding import any_of as _any
+from recollect.distill.rules.standing import SO as _SO
+from recollect.distill.rules.standing import Cue
+from recollect.distill.rules.standing import any_of as _any
 
 _REASON = (
     r"\b(?:because|so (?:that|we|it|people|i)\b|since|as it|otherwise|for (?:clarity|consistency"

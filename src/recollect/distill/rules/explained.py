@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import log
 
 from recollect.distill.draft import Draft
-from recollect.distill.rulelessons import HEDGED, NAMES, NARRATED
-from recollect.distill.rulestory import Said, Story
+from recollect.distill.rules.lessons import HEDGED, NAMES, NARRATED
+from recollect.distill.rules.story import Said, Story
 from recollect.distill.sentences import Sentence, sentence_case
 from recollect.stopwords import STOP_WORDS
 
