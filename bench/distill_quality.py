@@ -30,7 +30,7 @@ from recollect import Recollect
 from recollect.capture.sources import FLAVORS
 from recollect.clock import now
 from recollect.distill.rules.session import distill
-from recollect.distill.vet import Vetted, vet
+from recollect.distill.vetting.vet import Vetted, vet
 from recollect.model import Event, Evidence, Memory
 
 HALVES = ("dev", "dev2", "frozen")

@@ -9,7 +9,7 @@ from typing import Any
 from recollect.capture.toolcall import describe
 from recollect.distill.draft import Draft
 from recollect.distill.rules.session import distill
-from recollect.distill.vet import vet
+from recollect.distill.vetting.vet import vet
 from recollect.model import Event, Memory, Session
 
 START = datetime(2026, 11, 16, 9, tzinfo=UTC)

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recollect import Recollect, Scope
-from recollect.distill import holding
+from recollect.distill.values import holding
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import uuid7
 from recollect.model import Evidence, Memory

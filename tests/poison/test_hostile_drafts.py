@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, MAX_DRAFT_TAGS, RULES, Draft
-from recollect.distill.vet import MAX_MEMORIES, Vetted, vet
+from recollect.distill.vetting.vet import MAX_MEMORIES, Vetted, vet
 from recollect.model import KINDS, TRUSTS, Event, Evidence, Memory
 from recollect.text import one_line
 

@@ -16,7 +16,7 @@ from recollect.capture.sources import FLAVORS, source
 from recollect.capture.transcript import Reading
 from recollect.clock import now
 from recollect.distill.memory import new_memory
-from recollect.distill.shape import is_word_list
+from recollect.distill.vetting.shape import is_word_list
 from recollect.model import Event, Memory
 from recollect.models.minilm import MiniLM
 from recollect.models.port import Embedder

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.distill.draft import Draft
-from recollect.distill.vet import vet
+from recollect.distill.vetting.vet import vet
 from recollect.model import Event, Evidence, Session
 from tests.flow.transcripts_fixture import uid
 from tests.poison.conftest import Swept, swept

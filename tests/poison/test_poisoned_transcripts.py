@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.distill.draft import Draft
-from recollect.distill.vet import vet
+from recollect.distill.vetting.vet import vet
 from recollect.model import Event, Evidence, Memory, Session
 from tests.poison.conftest import Swept, swept
 from tests.poison.native import Case, cases, write

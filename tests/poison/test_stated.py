@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from recollect.distill.stated import alike, is_statement, is_wish, stating, unsaid
+from recollect.distill.vetting.stated import alike, is_statement, is_wish, stating, unsaid
 
 STATED = {
     "as it was said": ("Always use uv for installs.", "Always use uv for installs."),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.likeness import nearly_same, opposed
+from recollect.distill.values.likeness import nearly_same, opposed
 
 SAME = [
     ("Always run the linter before you commit your changes", "Run the linter before committing changes."),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.distill.slots import MAX_CHARS, Slot, slot_key, slot_of
+from recollect.distill.values.slots import MAX_CHARS, Slot, slot_key, slot_of
 
 # Each group tells of one thing: its key, and statements with the value each tells.
 TOLD: dict[str, dict[str, str]] = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from recollect.clock import parse_time
 from recollect.distill.importance import importance_of, tags_of
-from recollect.distill.sayings import confirmation, rank_of, sayings_of, with_sayings
+from recollect.distill.values.sayings import confirmation, rank_of, sayings_of, with_sayings
 from recollect.errors import InvalidInput
 from recollect.ids import uuid7
 from recollect.model import ORIGINS, Memory, check_id, parse_kind, parse_tags, parse_unit

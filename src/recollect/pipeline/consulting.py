@@ -17,7 +17,7 @@ from recollect.distill.asked import MAX_RECORDS, Redact, ask_about_collision, as
 from recollect.distill.draft import Draft
 from recollect.distill.gist import Utterance
 from recollect.distill.reply import parse_drafts, parse_gist, parse_verdict
-from recollect.distill.stated import sentences, unsaid
+from recollect.distill.vetting.stated import sentences, unsaid
 from recollect.errors import ModelError, ModelUnavailable, RecollectError
 from recollect.model import Event, Memory, Scope, Session
 from recollect.models.language import Ask, LanguageModel, choose_language

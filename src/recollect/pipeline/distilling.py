@@ -14,9 +14,9 @@ from typing import Protocol
 
 from recollect.clock import Clock
 from recollect.distill.draft import RULES, RULES_VERSION, Draft
-from recollect.distill.holding import RETIRED
 from recollect.distill.rules.session import distill
-from recollect.distill.vet import Vetted, vet
+from recollect.distill.values.holding import RETIRED
+from recollect.distill.vetting.vet import Vetted, vet
 from recollect.errors import Conflict, NotFound, StoreError
 from recollect.model import Event, Evidence, Memory, Scope, Session
 from recollect.pipeline.settling import Judge, settle

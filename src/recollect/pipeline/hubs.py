@@ -17,7 +17,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from recollect.clock import Clock
-from recollect.distill.shape import is_word_list
+from recollect.distill.vetting.shape import is_word_list
 from recollect.errors import Conflict, NotFound
 from recollect.model import Memory, Scope
 from recollect.store.port import Filter, Store

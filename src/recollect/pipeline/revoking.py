@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any
 
 from recollect.clock import Clock, iso
-from recollect.distill.holding import APART, BY_RULE, DISPUTES, MERGED, REVOKED, spans_of, written_span
-from recollect.distill.sayings import SAID_META, Saying, sayings_of, with_sayings
+from recollect.distill.values.holding import APART, BY_RULE, DISPUTES, MERGED, REVOKED, spans_of, written_span
+from recollect.distill.values.sayings import SAID_META, Saying, sayings_of, with_sayings
 from recollect.errors import NotFound
 from recollect.model import Memory, Scope
 from recollect.pipeline.settling import rehold, retried

@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 
 from recollect.clock import Clock
 from recollect.distill.draft import RULES
-from recollect.distill.holding import (
+from recollect.distill.values.holding import (
     APART,
     BY_RULE,
     DISPUTES,
@@ -29,9 +29,9 @@ from recollect.distill.holding import (
     Relation,
     hold,
 )
-from recollect.distill.likeness import nearly_same, opposed
-from recollect.distill.sayings import SAID_META, first_saying, rank_of, sayings_of
-from recollect.distill.slots import Slot, slot_key, slot_of
+from recollect.distill.values.likeness import nearly_same, opposed
+from recollect.distill.values.sayings import SAID_META, first_saying, rank_of, sayings_of
+from recollect.distill.values.slots import Slot, slot_key, slot_of
 from recollect.errors import Conflict, NotFound
 from recollect.model import SAID, Memory, Scope
 from recollect.store.port import Filter, Store

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from recollect.clock import age_days, age_label, iso
-from recollect.distill.sayings import rank_of
+from recollect.distill.values.sayings import rank_of
 from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
 from recollect.recall import diversify, silence
 from recollect.recall.caveats import disputes, grounded

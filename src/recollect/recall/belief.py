@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from recollect.distill.sayings import Saying, sayings_of
+from recollect.distill.values.sayings import Saying, sayings_of
 from recollect.model import Event, Evidence, Memory, MemoryVersion, Scope
 from recollect.recall.validity import Finding, Look
 from recollect.store.port import Store

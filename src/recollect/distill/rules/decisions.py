@@ -17,7 +17,7 @@ from recollect.distill.rules.cues import GENERAL
 from recollect.distill.rules.story import Prompt, Run, Story
 from recollect.distill.rules.subjects import subject_of
 from recollect.distill.sentences import Sentence, plain, sentences, whole_words
-from recollect.distill.stated import telling
+from recollect.distill.vetting.stated import telling
 from recollect.model import Event, Evidence
 
 _TAIL = 6_000  # characters at the end of an answer in which its questions stand

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from recollect.distill.authored import own_words
 from recollect.distill.corrections import asks, host_command, is_approval, is_correction
 from recollect.distill.fingerprint import Fingerprint, fingerprint, refused
 from recollect.distill.sentences import Sentence, plain, sentences
 from recollect.distill.testruns import normal_command, runs_tests, tally
+from recollect.distill.vetting.authored import own_words
 from recollect.model import DELEGATED, Event, Evidence, Session
 
 _CALLS = frozenset(("tool_call", "edit", "test_run"))

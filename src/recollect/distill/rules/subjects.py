@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from recollect.distill.sentences import plain, sentence_case
-from recollect.distill.stated import telling
+from recollect.distill.vetting.stated import telling
 
 _LONGEST = 80
 _VERB = (

@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from recollect.distill.sayings import Saying, rank_of, sayings_of, with_sayings
+from recollect.distill.values.sayings import Saying, rank_of, sayings_of, with_sayings
 from recollect.ids import uuid7
 from recollect.model import SAID, Evidence, Memory
 from recollect.text import dedup_key

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from recollect.distill.slotwords import (
+from recollect.distill.values.slotwords import (
     ALONE,
     ATTRIBUTES,
     CHOICES,

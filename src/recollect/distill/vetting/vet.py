@@ -17,12 +17,12 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from recollect.distill import shape
-from recollect.distill.authored import own_words
 from recollect.distill.draft import MAX_DRAFT_CHARS, RULES, Draft
 from recollect.distill.importance import importance_of, tags_of
-from recollect.distill.record import Record, is_live, is_order
-from recollect.distill.stated import alike, sentences, stating, telling, unsaid
+from recollect.distill.vetting import shape
+from recollect.distill.vetting.authored import own_words
+from recollect.distill.vetting.record import Record, is_live, is_order
+from recollect.distill.vetting.stated import alike, sentences, stating, telling, unsaid
 from recollect.ids import uuid7
 from recollect.model import TRUSTS, Event, Evidence, Memory
 from recollect.text import dedup_key

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from recollect.distill.authored import own_words
-from recollect.distill.stated import alike, telling
+from recollect.distill.vetting.authored import own_words
+from recollect.distill.vetting.stated import alike, telling
 from recollect.model import Event
 
 _ORDERING = (
