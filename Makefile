@@ -31,7 +31,7 @@ test: lint $(WEIGHTS)/model.safetensors  ## everything
 QUICK_TMP := $(shell test -w /dev/shm && echo --basetemp=/dev/shm/recollect-quick-$$(id -u))
 
 # The hash seed is fixed so that every worker collects the same tests.
-quick: $(READY)  ## what runs in about a minute: all but the faults
+quick: $(READY)  ## what runs in about a minute: no faults, no servers
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n auto -m "not slow and not soak" $(QUICK_TMP) tests/unit tests/contract tests/flow tests/guards
 
 lint: $(READY)  ## style and types
