@@ -210,7 +210,7 @@ class Recollect:
     ) -> Report:
         """Capture every agent's sessions that are new or changed: read, clean, store, digest, keep the raw budget.
 
-        `sources` narrows it to agents, and to directories where given: {"claude": ["~/work/logs"], "codex": []}.
+        `sources` narrows it to agents, and to directories where given: {"claude": ["~/logs"], "codex": []}.
         """
         from recollect.lock import alone
         from recollect.pipeline.roots import discover

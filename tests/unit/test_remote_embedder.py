@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.llm_fixture import Endpoint, send
 
 from recollect.errors import BadVector, InvalidInput, ModelUnavailable, RecollectError
 from recollect.models.port import Embedder
@@ -20,61 +19,20 @@ KEY = "sk-very-secret"
 DIM = 3
 
 
-@dataclass
 class Server:
-    """Answers with the scripted replies in turn, the last one for ever; remembers what it was asked."""
+    """A server that speaks of vectors: the scripted one, and how long a client waited between its tries."""
 
-    replies: list[Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]] = field(default_factory=list)
-    asked: list[dict[str, Any]] = field(default_factory=list)
-    headers: list[dict[str, str]] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
-    waits: list[float] = field(default_factory=list)
-    closing: threading.Event = field(default_factory=threading.Event)
-    port: int = 0
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.script = endpoint
+        self.waits: list[float] = []
 
     def embedder(self, dim: int = DIM, timeout: float = 5.0) -> RemoteEmbedder:
-        url = f"http://127.0.0.1:{self.port}/v1/"
-        return RemoteEmbedder(url, KEY, "some-model", dim, timeout=timeout, sleep=self.waits.append)
+        return RemoteEmbedder(f"{self.script.url}/", KEY, "some-model", dim, timeout=timeout, sleep=self.waits.append)
 
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    script = Server()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            script.asked.append(body)
-            script.headers.append(dict(self.headers))
-            script.paths.append(self.path)
-            reply = script.replies.pop(0) if len(script.replies) > 1 else script.replies[0]
-            reply(self, body)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name is the base class's)
-            pass
-
-    class Listener(ThreadingHTTPServer):
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """A client that hung up in the middle of a hostile answer is what the tests want."""
-
-    listener = Listener(("127.0.0.1", 0), Handler)
-    script.port = listener.server_address[1]
-    thread = threading.Thread(target=listener.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield script
-    script.closing.set()
-    listener.shutdown()
-    thread.join()
-    listener.server_close()
-
-
-def send(handler: BaseHTTPRequestHandler, status: int, body: bytes, **headers: str) -> None:
-    handler.send_response(status)
-    for name, value in headers.items():
-        handler.send_header(name.replace("_", "-"), value)
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body)
+def server(endpoint: Endpoint) -> Server:
+    return Server(endpoint)
 
 
 def vector_for(text: str) -> list[float]:
@@ -108,67 +66,67 @@ def fails_with(server: Server, kind: type[RecollectError], timeout: float = 5.0)
 
 
 def test_vectors_come_in_order_and_of_length_one(server: Server) -> None:
-    server.replies = [good]
+    server.script.answers = [good]
     texts = ["a", "bb" * 5, "ccc"]
     vectors = server.embedder().embed(texts)
     expected = np.array([vector_for(text) for text in texts])
     np.testing.assert_allclose(vectors, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
     assert vectors.dtype == np.float32
-    assert server.paths == ["/v1/embeddings"]
-    assert server.asked == [{"model": "some-model", "input": texts, "encoding_format": "float"}]
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.script.paths == ["/v1/embeddings"]
+    assert server.script.asked == [{"model": "some-model", "input": texts, "encoding_format": "float"}]
+    assert server.script.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 
 def test_no_texts_ask_nothing(server: Server) -> None:
     assert server.embedder().embed([]).shape == (0, DIM)
-    assert server.asked == []
+    assert server.script.asked == []
 
 
 def test_many_texts_go_in_batches_of_64(server: Server) -> None:
-    server.replies = [good]
+    server.script.answers = [good]
     vectors = server.embedder().embed(["x" * n for n in range(1, 151)])
-    assert [len(asked["input"]) for asked in server.asked] == [64, 64, 22]
+    assert [len(asked["input"]) for asked in server.script.asked] == [64, 64, 22]
     assert (np.diff(vectors[:, 0]) > 0).all()
 
 
 def test_texts_that_servers_refuse_are_made_harmless(server: Server) -> None:
-    server.replies = [good]
+    server.script.answers = [good]
     server.embedder().embed(["", "half \ud800", "\x00 é 🚀"])
-    assert server.asked[0]["input"] == [" ", "half ?", "\x00 é 🚀"]
+    assert server.script.asked[0]["input"] == [" ", "half ?", "\x00 é 🚀"]
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_a_passing_failure_is_tried_again(server: Server, code: int) -> None:
-    server.replies = [status(code), good]
+    server.script.answers = [status(code), good]
     assert server.embedder().embed(["a"]).shape == (1, DIM)
     assert server.waits == [0.5]
 
 
 @pytest.mark.parametrize(("asked", "waited"), [("2", 2.0), ("86400", 10.0), ("Wed, 21 Oct 2026 07:28:00 GMT", 0.5)])
 def test_retry_after_is_honoured_within_reason(server: Server, asked: str, waited: float) -> None:
-    server.replies = [status(429, Retry_After=asked), good]
+    server.script.answers = [status(429, Retry_After=asked), good]
     server.embedder().embed(["a"])
     assert server.waits == [waited]
 
 
 def test_a_lasting_failure_ends_after_three_tries(server: Server) -> None:
-    server.replies = [status(500)]
+    server.script.answers = [status(500)]
     assert "status 500, 3 times" in str(fails_with(server, ModelUnavailable))
-    assert len(server.asked) == 3
+    assert len(server.script.asked) == 3
     assert server.waits == [0.5, 1.0]
 
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 413])
 def test_our_own_mistakes_are_not_tried_again(server: Server, code: int) -> None:
-    server.replies = [status(code)]
+    server.script.answers = [status(code)]
     assert f"status {code}" in str(fails_with(server, ModelUnavailable))
-    assert len(server.asked) == 1
+    assert len(server.script.asked) == 1
 
 
 def test_a_server_that_hangs_is_given_up(server: Server) -> None:
-    server.replies = [lambda _handler, _body: void(server.closing.wait(10))]
+    server.script.answers = [lambda _handler, _body: void(server.script.closing.wait(10))]
     assert "in time, 3 times" in str(fails_with(server, ModelUnavailable, timeout=0.1))
-    assert len(server.asked) == 3
+    assert len(server.script.asked) == 3
 
 
 def test_a_server_that_drips_is_given_up(server: Server) -> None:
@@ -176,10 +134,10 @@ def test_a_server_that_drips_is_given_up(server: Server) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()
-        while not server.closing.wait(0.03):
+        while not server.script.closing.wait(0.03):
             handler.wfile.write(b" ")
 
-    server.replies = [drip]
+    server.script.answers = [drip]
     assert "in time" in str(fails_with(server, ModelUnavailable, timeout=0.2))
 
 
@@ -190,19 +148,19 @@ def test_an_endless_answer_is_cut(server: Server) -> None:
         nonlocal sent
         handler.send_response(200)
         handler.end_headers()
-        while not server.closing.is_set():
+        while not server.script.closing.is_set():
             sent += handler.wfile.write(b" " * 65_536)
 
-    server.replies = [flood]
+    server.script.answers = [flood]
     assert "larger than" in str(fails_with(server, ModelUnavailable))
     assert sent < 50_000_000
 
 
 @pytest.mark.parametrize("code", [301, 302, 307, 308])
 def test_a_redirect_is_not_followed(server: Server, code: int) -> None:
-    server.replies = [status(code, Location=f"http://127.0.0.1:{server.port}/elsewhere"), good]
+    server.script.answers = [status(code, Location=f"http://127.0.0.1:{server.script.port}/elsewhere"), good]
     assert "redirect" in str(fails_with(server, ModelUnavailable))
-    assert server.paths == ["/v1/embeddings"]
+    assert server.script.paths == ["/v1/embeddings"]
 
 
 @pytest.mark.parametrize(
@@ -221,13 +179,13 @@ def test_a_redirect_is_not_followed(server: Server, code: int) -> None:
     ids=["nan", "infinite", "huge", "zeros", "too short", "too long", "word", "null", "nested"],
 )
 def test_a_bad_vector_is_refused(server: Server, body: bytes) -> None:
-    server.replies = [answer(body)]
+    server.script.answers = [answer(body)]
     fails_with(server, BadVector)
-    assert len(server.asked) == 1
+    assert len(server.script.asked) == 1
 
 
 def test_a_wrong_dimension_names_both(server: Server) -> None:
-    server.replies = [good]
+    server.script.answers = [good]
     with pytest.raises(BadVector, match="3 dimensions, the setting says 5"):
         server.embedder(dim=5).embed(["a"])
 
@@ -251,7 +209,7 @@ def test_a_wrong_dimension_names_both(server: Server) -> None:
     ],
 )
 def test_an_answer_of_another_kind_is_refused(server: Server, body: bytes) -> None:
-    server.replies = [answer(body)]
+    server.script.answers = [answer(body)]
     fails_with(server, ModelUnavailable)
 
 
@@ -304,10 +262,10 @@ def test_the_key_is_not_shown() -> None:
 
 
 def test_without_a_key_none_is_sent(server: Server) -> None:
-    server.replies = [good]
-    RemoteEmbedder(f"http://127.0.0.1:{server.port}", "", "m", DIM).embed(["a"])
-    assert "Authorization" not in server.headers[0]
-    assert server.paths == ["/embeddings"]
+    server.script.answers = [good]
+    RemoteEmbedder(f"http://127.0.0.1:{server.script.port}", "", "m", DIM).embed(["a"])
+    assert "Authorization" not in server.script.headers[0]
+    assert server.script.paths == ["/embeddings"]
 
 
 def void(_value: object) -> None:
