@@ -23,6 +23,7 @@ from recollect.distill.rules.suggested import suggested
 from recollect.distill.rules.topics import anchors_of, topics_of
 from recollect.distill.rules.traces import traces
 from recollect.distill.rules.wishes import wishes
+from recollect.distill.rules.withdrawn import still_held
 from recollect.model import Event, Session
 from recollect.stopwords import STOP_WORDS
 from recollect.text import dedup_key
@@ -51,7 +52,7 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
     )
     told = (*suggested(story), *explained(story))
     more = [draft for draft in told if not any(_same_words(draft, other) for other in found)]
-    return [_named(draft) for draft in _best((*found, *more))]
+    return [_named(draft) for draft in _best(still_held((*found, *more), story))]
 
 
 def _same_words(wish: Draft, decision: Draft) -> bool:

@@ -67,6 +67,13 @@ MARKERS = (
         ),
     ),
     (
+        "",  # what it is instead
+        any_of(
+            SO + r"(?:that|this|it|what i said)(?:'s| is| was) (?:wrong|incorrect|not (?:right|true|correct)|a mistake"
+            r"|outdated|no longer (?:true|right))\s*[:;–—-]\s*",
+        ),
+    ),
+    (
         "",  # whatever it says
         any_of(
             SO + r"(?:(?:(?:please|also|do|always|just) )*remember|(?:quick |small |side )?note(?: to (?:self|you"

@@ -231,7 +231,7 @@ def _with_neighbours(text: str, own: list[Sentence], at: int) -> tuple[int, int]
 
 def _stands_alone(own: list[Sentence], first: int, last: int, prompt: Prompt, cue: Cue) -> bool:
     """Whether somebody who was not there would know what it is about."""
-    said = FILLER.sub("", plain(own[first].text))
+    said = _unmarked(FILLER.sub("", plain(own[first].text)))
     if not PRONOUN.match(_THINKING.sub("", said)) or _TURNED_OUT.match(said):
         return True
     words = sum(len(WORD.findall(one.text)) for one in own[first : last + 1])
