@@ -333,7 +333,7 @@ def ask_grown(
 
 def file_size(bench: Bench, memory: Recollect, size: int) -> None:
     """Bytes of the file, beside the bytes of the texts and of the vectors as float32."""
-    with memory.store.database.read() as connection:
+    with memory.store.database.reading() as connection:
         texts = connection.execute("SELECT sum(length(CAST(content AS BLOB))) FROM memories").fetchone()[0]
         vectors = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
     database, bare = file_bytes(memory), texts + vectors * 4 * bench.embedder.dim
@@ -366,7 +366,7 @@ def build_grown(bench: Bench, size: int) -> list[str]:
 
     with bench.open(f"grown-{size}") as memory:
         fill(memory, rows())
-        with memory.store.database.read() as connection:
+        with memory.store.database.reading() as connection:
             queue = list(connection.execute("SELECT doc, ticket FROM pending WHERE owner = 1 ORDER BY doc"))
         items = [Waiting("memory", doc, ticket, (text,), 1) for (doc, ticket), text in zip(queue, mine, strict=True)]
         put_vectors(memory, bench, items)
@@ -380,7 +380,7 @@ def fill(memory: Recollect, rows: Iterable[tuple[Scope, Memory]]) -> None:
     rows = iter(rows)
     written = COMMIT
     while written == COMMIT:
-        with memory.store.database.write():
+        with memory.store.database.writing():
             written = sum(1 for _, item in zip(range(COMMIT), rows, strict=False) if memory.store.memories.add(*item))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from recollect.store.port import Ages, Filter, Receipt
-from recollect.store.sqlite import index
+from recollect.store.rows import index
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import (
@@ -161,7 +161,7 @@ def test_vectors_of_forgotten_texts_are_gone_from_the_file(store: SqliteStore, d
     fill_others(store)
     plant(store, 1)
     embed_waiting(store)
-    with store.database.read() as connection:
+    with store.database.reading() as connection:
         rows = connection.execute(
             "SELECT doc FROM memories, vectors WHERE id = 'm-1' AND doc = row AND tier = 'memory'"
         )
@@ -282,7 +282,7 @@ def test_the_search_for_bytes_would_show_a_forget_that_skips_a_step(
     if broken == "full-text entry":
         monkeypatch.setattr(index, "drop", lambda *args, **options: None)
     elif broken == "secure delete of FTS5":
-        with store.database.write() as connection:
+        with store.database.writing() as connection:
             for table in ("memory_fts", "gist_fts", "turn_fts"):
                 connection.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('secure-delete', 0)")
     else:
@@ -305,7 +305,7 @@ def test_the_audit_says_that_something_was_forgotten_but_not_what(store: SqliteS
     """P13: the receipt in the audit log has counts, no content."""
     words = plant(store, 1)
     store.keeping.forget_session(ANN, "chat:1", at=LATER)
-    with store.database.read() as connection:
+    with store.database.reading() as connection:
         rows = connection.execute("SELECT action, subject, details FROM audit ORDER BY row").fetchall()
     assert rows[-1][0] == "forget"
     assert '"events": 3' in rows[-1][2]

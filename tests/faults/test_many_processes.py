@@ -36,7 +36,7 @@ def write(data_dir: Path, who: int, writes: int, say: Say) -> None:
 
 def read_for_long(data_dir: Path, seconds: float, say: Say) -> None:
     store = SqliteStore(data_dir)
-    with store.database.snapshot() as connection:
+    with store.database.moment() as connection:
         before = connection.execute("SELECT count(*) FROM events").get
         say("reading")
         time.sleep(seconds)
@@ -174,7 +174,7 @@ def test_the_trace_would_show_a_deferred_write(data_dir: Path) -> None:
     """Else the test above would show nothing."""
     with traced() as statements:
         store = SqliteStore(data_dir)
-        with store.database.read() as connection:
+        with store.database.reading() as connection:
             connection.execute("BEGIN")
             connection.execute("INSERT INTO owners (tenant, user) VALUES ('a', 'b')")
             connection.execute("COMMIT")

@@ -25,7 +25,7 @@ def fill(store: SqliteStore, megabytes: int) -> None:
 def test_the_log_is_small_again_after_a_long_reader(store: SqliteStore, open_store: Open) -> None:
     """P05: 70 MB written under a held snapshot; alarm at 64 MB; at most 4 MB after maintenance."""
     other = open_store()
-    with other.database.snapshot() as connection:
+    with other.database.moment() as connection:
         connection.execute("SELECT count(*) FROM events").fetchall()
         fill(store, 70)
         health = store.keeping.health(deep=False)
@@ -48,7 +48,7 @@ def test_maintenance_does_not_wait_long_for_a_reader(store: SqliteStore, open_st
     """P05, P04: emptying the log holds the write lock, so it gives up soon; forget says that a trace may be left."""
     other = open_store()
     kept, _ = store.memories.add(ANN, memory("walrus"))
-    with other.database.snapshot() as connection:
+    with other.database.moment() as connection:
         connection.execute("SELECT count(*) FROM memories").fetchall()
         started = time.monotonic()
         receipt = store.keeping.forget_memory(ANN, kept.id, at=LATER)

@@ -40,7 +40,7 @@ def test_this_sqlite_is_not_vulnerable() -> None:
 def test_a_sound_sqlite_runs_wal_with_full_sync(open_store: Open) -> None:
     """P01, P03: every connection, also those opened for reading."""
     database = open_store().database
-    with database.write() as writer, database.read() as reader:
+    with database.writing() as writer, database.reading() as reader:
         for connection in (writer, reader):
             assert connection.pragma("journal_mode") == "wal"
             assert connection.pragma("synchronous") == 2
@@ -56,7 +56,7 @@ def test_a_vulnerable_sqlite_never_runs_wal_and_says_so(
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: version)
     store = open_store()
     store.sessions.append(ANN, talk("chat:1", "walrus"))
-    with store.database.write() as writer, store.database.read() as reader:
+    with store.database.writing() as writer, store.database.reading() as reader:
         for connection in (writer, reader):
             assert connection.pragma("journal_mode") == "truncate"
             assert connection.pragma("synchronous") == 2
@@ -75,12 +75,12 @@ def test_a_database_in_wal_is_taken_out_of_it_by_a_vulnerable_sqlite(
     first.close()
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
     second = open_store()
-    with second.database.read() as connection:
+    with second.database.reading() as connection:
         assert connection.pragma("journal_mode") == "truncate"
     assert len(second.sessions.history(ANN, "chat:1")) == 1
     second.close()
     monkeypatch.undo()
     third = open_store()
-    with third.database.read() as connection:
+    with third.database.reading() as connection:
         assert connection.pragma("journal_mode") == "wal"
     assert third.keeping.health(deep=True).checks == {}

@@ -15,6 +15,7 @@ from recollect.hook import capture
 from recollect.pipeline.ailing import ailment
 from recollect.store.port import Caps, Charge
 from tests.flow.memory_fixture import HandClock
+from tests.prepared_fixture import left_unread
 
 OpenMemory = Callable[..., Recollect]
 
@@ -40,9 +41,10 @@ def test_who_is_well_says_nothing(memory: Recollect, clock: HandClock) -> None:
 
 
 def test_records_that_nobody_reads_are_told_of(memory: Recollect, clock: HandClock) -> None:
-    age(left_a_record(memory), 5)
+    left_unread(memory.settings.data_dir, 5)
+    left_unread(memory.settings.data_dir, 2)
     assert says(memory, clock) is None
-    age(left_a_record(memory), 7)
+    left_unread(memory.settings.data_dir, 7)
     told = says(memory, clock)
     assert told is not None
     assert told.startswith("1 hook records wait")

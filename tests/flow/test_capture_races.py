@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from recollect import Recollect
+from recollect import Recollect, Scope
 from recollect.pipeline.ingest import Ingest
 from recollect.pipeline.roots import discover
 from recollect.pipeline.sweep import sweep
@@ -63,10 +63,10 @@ def test_forgetting_a_session_leaves_the_body_another_came_to_share(
     memory.sweep()
     remove = SqliteBodies.remove
 
-    def another_comes_first(self: SqliteBodies, owner: int, paths: list[Path]) -> int:
+    def another_comes_first(self: SqliteBodies, scope: Scope | None, owner: int, hashes: list[bytes]) -> None:
         agents.claude(T, 1, output=log)
         memory.sweep()
-        return remove(self, owner, paths)
+        remove(self, scope, owner, hashes)
 
     monkeypatch.setattr(SqliteBodies, "remove", another_comes_first)
     memory.forget(session=f"claude:{S}")

@@ -133,7 +133,9 @@ def test_a_reader_that_does_not_read_is_not_waited_for(prepared: Prepared) -> No
 
 # -- what it loads and does --------------------------------------------------------------------------------------------
 
-OF_ITSELF = {f"recollect.{name}" for name in ("hookreply", "promptindex", "quickhash", "stopwords", "warmwire")}
+OF_ITSELF = {
+    f"recollect.{name}" for name in ("hookreply", "promptindex", "quickhash", "stopwords", "unread", "warmwire")
+}
 OF_ITSELF |= {"hookreply", "promptindex", "warmwire"}
 SMALL = {"_json", "_socket", "_sha2", "_sha256", "binascii", "math", "__future__"}
 
@@ -186,7 +188,7 @@ def test_nothing_is_loaded_from_a_hostile_directory(prepared: Prepared, tmp_path
     (repo / "recollect").mkdir(parents=True)
     evil = f"open({str(sentinel)!r}, 'a').write(__name__ + '\\n')\n"
     names = ("json", "_json", "_socket", "math", "binascii", "hashlib", "unicodedata", "_sha256", "_sha2")
-    ours = ("__init__", "hook", "hookreply", "promptindex", "warmwire", "stopwords", "quickhash")
+    ours = ("__init__", "hook", "hookreply", "promptindex", "warmwire", "stopwords", "quickhash", "unread")
     for name in (*names, *ours, *(f"recollect/{each}" for each in ours)):
         (repo / f"{name}.py").write_text(evil)
     hostile = Prepared(repo).mode("nudge")

@@ -6,7 +6,6 @@ S0.7, S0.13, S0.14, S0.20 (memory files), D18, D19; T01, T03, P13, P20.
 from __future__ import annotations
 
 import json
-import os
 import stat
 import time
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from recollect.pipeline.prepare import LOCK, Prepared, prepare
 from recollect.text import dedup_key
 from tests.flow.memory_fixture import HandClock
 from tests.flow.transcripts_fixture import Agents, claude_turn, everything, grow, texts, uid
+from tests.prepared_fixture import left_unread
 
 OpenMemory = Callable[..., Recollect]
 APP = "github.com/ann/app"
@@ -237,7 +237,7 @@ def test_it_can_be_switched_off_and_made_smaller(app: Recollect, opened: OpenMem
     assert "uv" in told(app, repo)
     assert "5433" not in told(app, repo)
     opened(inject_max_tokens=0).prepare()
-    assert start(app, repo) == b""
+    assert start(app, repo) is None
     opened(inject_start=False).prepare()
     assert start(app, repo) is None
     assert start(app, "user") is None
@@ -323,20 +323,16 @@ def test_hooks_speak_to_the_user_of_this_machine_and_to_nobody_else(
 
 def test_when_something_is_wrong_with_us_the_start_says_so_once(app: Recollect, repo: Path) -> None:
     """P20: hook records that nobody reads for hours; when they are read, the line goes."""
-    spool = data_of(app) / "spool"
-    spool.mkdir(mode=0o700)
-    late = spool / "00000000000000000001-1-a.record"
-    late.write_bytes(b"x")
-    late.chmod(0o600)
-    os.utime(late, (time.time() - 86_400,) * 2)
+    late = [left_unread(data_of(app), hours) for hours in (30, 7)]
     app.prepare()
     assert told(app, repo).count("\n") == 5
-    assert "\nRecollect itself: 1 hook records wait to be read for hours" in told(app, repo)
+    assert "\nRecollect itself: 2 hook records wait to be read for hours" in told(app, repo)
     fill(app)
     app.prepare()
     assert told(app, repo).count("Recollect itself") == 1
     assert told(app, repo).count("\n> ") == 4
-    late.unlink()
+    for record in late:
+        record.unlink()
     app.prepare()
     assert "Recollect itself" not in told(app, repo)
 

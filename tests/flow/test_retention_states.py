@@ -247,7 +247,7 @@ class Retaining(RuleBasedStateMachine):
         return {path.stem: path.stat().st_size for path in found}
 
     def _query(self, text: str) -> list[tuple[Any, ...]]:
-        with self.store.database.read() as connection:
+        with self.store.database.reading() as connection:
             return list(connection.execute(text))
 
     def _live(self) -> set[str]:

@@ -65,8 +65,8 @@ def test_figures_of_nothing_are_no_error() -> None:
 
 
 def test_every_label_is_whole() -> None:
-    """Only the half that may be read, and the sessions that were set aside from it."""
-    files = [file for half in ("dev", "dev2") for file in sorted((LABELS / half).glob("*.json"))]
+    """Only the halves that may be read, and the sessions that were set aside from them."""
+    files = [file for half in ("dev", "dev2", "dev3") for file in sorted((LABELS / half).glob("*.json"))]
     assert len({file.name for file in files}) == len(files)
     for file in files:
         told = json.loads(file.read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from recollect import Recollect
-from recollect.store.sqlite.memories import _Q
+from recollect.store.sqlite.database import QUERIES
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_each_question_has_its_index(memory: Recollect, query: str, index: str) 
     names = ("owner", "slot", "session", "dedup_key", "project_name", "id", "history", "any_project", "scope_project")
     connection = apsw.Connection(str(memory.settings.data_dir / "recollect.db"), flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        rows = connection.execute(f"EXPLAIN QUERY PLAN {_Q[query]}", dict.fromkeys(names, 1))
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {QUERIES[f'memories.{query}']}", dict.fromkeys(names, 1))
         plan = " ".join(str(row[3]) for row in rows)
     finally:
         connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 _PART = re.compile(r"\{(\w+)\}")
@@ -16,6 +17,21 @@ def load_queries(path: Path) -> dict[str, str]:
         parts = _read(path.with_name("parts.sql"))
         queries = {name: _PART.sub(lambda match: parts[match[1]], body) for name, body in queries.items()}
     return queries
+
+
+class Queries(dict[str, str]):
+    """Every query of a folder as `file.name`; a file is read when one of its queries is first asked for."""
+
+    def __init__(self, folder: Path, spelled: Callable[[str], str] = lambda sql: sql) -> None:
+        super().__init__()
+        self._folder = folder
+        self._spelled = spelled
+
+    def __missing__(self, name: str) -> str:
+        file = name.partition(".")[0]
+        for query, body in load_queries(self._folder / f"{file}.sql").items():
+            self[f"{file}.{query}"] = self._spelled(body)
+        return self[name] if name in self else dict.__getitem__(self, name)
 
 
 def _read(path: Path) -> dict[str, str]:

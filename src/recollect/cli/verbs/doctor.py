@@ -128,7 +128,7 @@ def _engine(memory: Recollect, place: Place) -> list[Finding]:
     from recollect.store.sqlite.store import SqliteStore
 
     assert isinstance(memory.store, SqliteStore)
-    with memory.store.database.read() as connection:
+    with memory.store.database.reading() as connection:
         journal, schema = connection.pragma("journal_mode"), connection.pragma("user_version")
     version = apsw.sqlite_lib_version()
     slow = is_wal_reset_vulnerable(version)

@@ -35,10 +35,10 @@ def backup(database: Database, target: Path) -> int:
         # A snapshot, because a plain connection would make the copy start over at every write of another process.
         with (
             translated(target),
-            database.snapshot() as source,
+            database.snapshot(None) as moment,
             contextlib.closing(apsw.Connection(str(part))) as copy,
         ):
-            with copy.backup("main", source, "main") as job:
+            with copy.backup("main", moment.connection, "main") as job:
                 while not job.done:
                     job.step(_PAGES)
             copy.execute("PRAGMA journal_mode = delete")  # one file, with nothing beside it

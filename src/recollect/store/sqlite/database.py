@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
@@ -28,8 +28,12 @@ from recollect.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
+from recollect.model import Scope, Tier
 from recollect.store import datadir
-from recollect.store.sql import load_migrations
+from recollect.store.rows.tx import Answer, Tx
+from recollect.store.searchtext import index_text
+from recollect.store.sql import Queries, load_migrations
+from recollect.store.stems import stems
 
 try:
     import fcntl
@@ -52,6 +56,8 @@ _PRAGMAS: dict[str, str | int] = {
     "temp_store": "memory",
 }
 _MIGRATIONS = Path(__file__).parent / "migrations"
+QUERIES = Queries(Path(__file__).parent / "queries")
+_NOTHING: Mapping[str, object] = {}
 
 
 def is_wal_reset_vulnerable(version: str) -> bool:
@@ -101,6 +107,35 @@ def reading(path: Path) -> Iterator[None]:
             yield
         except (TypeError, AttributeError) as error:
             raise StoreCorrupt(f"the database {path} holds a damaged value ({error})", hint=_REPAIR) from error
+
+
+class SqliteTx(Tx):
+    """A transaction on one connection."""
+
+    violated = apsw.ConstraintError
+
+    def __init__(self, connection: apsw.Connection, scope: Scope | None) -> None:
+        super().__init__(scope, None)
+        self.connection = connection
+
+    def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
+        return self.connection.execute(QUERIES[query], params)
+
+    def entry(self, owner: int, tier: Tier, texts: Mapping[str, str]) -> dict[str, object]:
+        """Words already stemmed, each behind the number of its owner."""
+        return {name: owned(owner, stems(index_text(text))) for name, text in texts.items()}
+
+
+def owned(owner: int, words: Iterable[str]) -> str:
+    """Words as they stand in the index: each behind the number of its owner."""
+    return " ".join([f"{owner}x{word}" for word in words])
+
+
+def _begun(connection: apsw.Connection, scope: Scope | None) -> SqliteTx:
+    tx = SqliteTx(connection, scope)
+    if scope is not None:
+        tx.rows = tx.find()
+    return tx
 
 
 class Database:
@@ -191,9 +226,31 @@ class Database:
         if self._closed:
             raise StoreUnavailable("this store is closed")
 
+    def owners(self) -> tuple[None]:
+        """One transaction sees every owner's rows."""
+        return (None,)
+
     @contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
-        """A connection for reading; statements see the newest commit each."""
+    def read(self, scope: Scope | None) -> Iterator[SqliteTx]:
+        """A transaction for reading; its statements see the newest commit each."""
+        with self.reading() as connection:
+            yield _begun(connection, scope)
+
+    @contextmanager
+    def snapshot(self, scope: Scope | None) -> Iterator[SqliteTx]:
+        """A transaction whose statements all see the same moment."""
+        with self.moment() as connection:
+            yield _begun(connection, scope)
+
+    @contextmanager
+    def write(self, scope: Scope | None) -> Iterator[SqliteTx]:
+        """One write transaction: all of it is kept, or none. Nests into the outer one."""
+        with self.writing() as connection:
+            yield _begun(connection, scope)
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """A connection for reading."""
         self._usable()
         with reading(self.path):
             try:
@@ -206,9 +263,9 @@ class Database:
                 self._idle.append(connection)
 
     @contextmanager
-    def snapshot(self) -> Iterator[apsw.Connection]:
-        """A connection whose statements all see the same moment."""
-        with self.read() as connection:
+    def moment(self) -> Iterator[apsw.Connection]:
+        """A connection that sees one moment."""
+        with self.reading() as connection:
             connection.execute("BEGIN")
             try:
                 connection.execute("SELECT 1 FROM sqlite_schema").fetchone()  # the moment is that of the first reading
@@ -217,8 +274,8 @@ class Database:
                 _roll_back(connection)
 
     @contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
-        """A connection inside one write transaction: all of it is kept, or none. Nests into the outer one."""
+    def writing(self) -> Iterator[apsw.Connection]:
+        """A connection inside one write transaction."""
         self._usable()
         with self._write_lock, translated(self.path):
             connection = self._writer
@@ -234,13 +291,13 @@ class Database:
                 raise
 
     @contextmanager
-    def fresh(self) -> Iterator[apsw.Connection]:
-        """A new connection for one use: integrity_check sees FTS5 as its connection last cached it."""
+    def fresh(self) -> Iterator[SqliteTx]:
+        """A transaction on a new connection: integrity_check sees FTS5 as its connection last cached it."""
         self._usable()
         with reading(self.path):
             connection = self._connect()
             try:
-                yield connection
+                yield SqliteTx(connection, None)
             finally:
                 self._all.remove(connection)
                 connection.close()

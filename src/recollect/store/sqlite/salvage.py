@@ -23,7 +23,6 @@ from recollect.errors import RecollectError
 from recollect.model import Scope
 from recollect.store import portable
 from recollect.store.sql import load_queries
-from recollect.store.sqlite import scoping
 from recollect.store.sqlite.leafpages import Column, Layout, scattered_rows
 from recollect.store.sqlite.store import SqliteStore
 from recollect.text import content_hash
@@ -198,22 +197,21 @@ class _Saving:
 
     def _bury(self) -> None:
         """What was forgotten stays forgotten: its keys are taken over too."""
-        with self._target.database.write() as connection:
-            for row in self._reading.table("tombstones"):
-                if isinstance(row["key"], bytes) and isinstance(row["at"], str):
-                    owner = scoping.ensure(connection, self._scope(row["owner"])).owner
-                    connection.execute(_Q["bury"], {"owner": owner, "key": row["key"], "at": row["at"]})
+        for row in self._reading.table("tombstones"):
+            if isinstance(row["key"], bytes) and isinstance(row["at"], str):
+                with self._target.database.write(self._scope(row["owner"])) as tx:
+                    tx.run("salvage.bury", {"owner": tx.ensure().owner, "key": row["key"], "at": row["at"]})
 
 
 def _layouts(target: SqliteStore) -> dict[str, Layout]:
     """How the tables are made, by the schema of the fresh store."""
     found = {}
-    with target.database.read() as connection:
+    with target.database.read(None) as tx:
         for table in _TABLES:
-            numbered = bool(scoping.one(connection, _Q["has_rowid"], {"table": table}))
+            numbered = bool(tx.one("salvage.has_rowid", {"table": table}))
             columns = [
                 Column(name, kind, bool(required), numbered and bool(key))
-                for name, kind, required, key in connection.execute(_Q["columns"], {"table": table})
+                for name, kind, required, key in tx.run("salvage.columns", {"table": table})
             ]
             found[table] = Layout(columns, numbered)
     return found

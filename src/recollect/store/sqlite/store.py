@@ -5,18 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.store import datadir
-from recollect.store.sqlite import index
+from recollect.store.rows import index
+from recollect.store.rows.captures import RowCaptures
+from recollect.store.rows.digests import RowDigests
+from recollect.store.rows.distillations import RowDistillations
+from recollect.store.rows.gists import RowGists
+from recollect.store.rows.ledger import RowLedger
+from recollect.store.rows.memories import RowMemories
+from recollect.store.rows.sessions import RowSessions
 from recollect.store.sqlite.bodies import SqliteBodies
-from recollect.store.sqlite.captures import SqliteCaptures
 from recollect.store.sqlite.database import Database
-from recollect.store.sqlite.digests import SqliteDigests
-from recollect.store.sqlite.distillations import SqliteDistillations
-from recollect.store.sqlite.gists import SqliteGists
 from recollect.store.sqlite.keeping import SqliteKeeping
-from recollect.store.sqlite.ledger import SqliteLedger
-from recollect.store.sqlite.memories import SqliteMemories
 from recollect.store.sqlite.search import SqliteSearch
-from recollect.store.sqlite.sessions import SqliteSessions
 from recollect.store.sqlite.vectors import SqliteVectors
 
 FILE_NAME = "recollect.db"
@@ -27,19 +27,19 @@ class SqliteStore:
 
     def __init__(self, data_dir: Path) -> None:
         self.database = Database(datadir.prepare(data_dir) / FILE_NAME)
-        self.sessions = SqliteSessions(self.database)
+        self.sessions = RowSessions(self.database)
         self.bodies = SqliteBodies(self.database)
-        self.captures = SqliteCaptures(self.database, self.bodies)
-        self.digests = SqliteDigests(self.database)
-        self.distillations = SqliteDistillations(self.database)
-        self.ledger = SqliteLedger(self.database)
-        self.gists = SqliteGists(self.database)
-        self.memories = SqliteMemories(self.database)
+        self.captures = RowCaptures(self.database, self.bodies)
+        self.digests = RowDigests(self.database)
+        self.distillations = RowDistillations(self.database)
+        self.ledger = RowLedger(self.database)
+        self.gists = RowGists(self.database)
+        self.memories = RowMemories(self.database)
         self.search = SqliteSearch(self.database)
         self.vectors = SqliteVectors(self.database)
         self.keeping = SqliteKeeping(self.database, self.bodies)
-        with self.database.read() as connection:
-            current = index.is_current(connection)
+        with self.database.read(None) as tx:
+            current = index.is_current(tx)
         if not current:
             self.keeping.rebuild()
 

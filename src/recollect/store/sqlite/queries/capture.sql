@@ -32,7 +32,7 @@ VALUES (:owner, :key, :session, :at, :model, :input, :cache_read, :cache_write_5
 ON CONFLICT (owner, key) DO UPDATE SET at = excluded.at, model = ifnull(excluded.model, model), input = excluded.input,
   cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m, cache_write_1h = excluded.cache_write_1h,
   output = excluded.output, reasoning = excluded.reasoning, usd = excluded.usd, usd_source = excluded.usd_source
-WHERE excluded.output > output OR (excluded.output = output AND excluded.input > input);
+WHERE excluded.output > output OR (excluded.output = output AND excluded.input > input) RETURNING row;
 
 -- name: costs
 SELECT key, at, model, input, cache_read, cache_write_5m, cache_write_1h, output, reasoning, usd, usd_source

@@ -127,3 +127,6 @@ SELECT value FROM meta WHERE key = 'scrub_due';
 
 -- name: scrub_done
 DELETE FROM meta WHERE key = 'scrub_due';
+
+-- name: integrity
+PRAGMA integrity_check(5);

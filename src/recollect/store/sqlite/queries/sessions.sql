@@ -31,7 +31,7 @@ UPDATE sessions SET title = ifnull(:title, title), parent = ifnull(:parent, pare
 WHERE row = :session;
 
 -- name: set_project
-UPDATE sessions SET project = :project WHERE row = :session AND project IS NULL;
+UPDATE sessions SET project = :project WHERE row = :session AND project IS NULL RETURNING row;
 
 -- name: set_turn_projects
 UPDATE turns SET project = :project WHERE session = :session AND project IS NULL;

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.clock import iso
 from recollect.errors import NotFound
 from recollect.model import Scope
-from recollect.store.sql import load_queries
-from recollect.store.sqlite import scoping
-from recollect.store.sqlite.appending import as_json
-from recollect.store.sqlite.database import Database
+from recollect.store.rows.appending import as_json
+from recollect.store.rows.tx import Database
 
 if TYPE_CHECKING:
     from recollect.distill.digest import Digest
 
-_Q = load_queries(Path(__file__).parent / "queries" / "capture.sql")
 
-
-class SqliteDigests:
+class RowDigests:
     """Digests in SQLite."""
 
     def __init__(self, database: Database) -> None:
@@ -30,21 +25,21 @@ class SqliteDigests:
     def get(self, scope: Scope, session: str) -> Digest | None:
         from recollect.distill.digest import Digest
 
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
-            row = rows and scoping.one(connection, _Q["session_row"], {**rows.params(), "id": session})
-            found = row and connection.execute(_Q["digest"], {"session": row}).fetchone()
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("capture.session_row", {**rows.params(), "id": session})
+            found = row and tx.run("capture.digest", {"session": row}).fetchone()
             return Digest.from_dict(json.loads(found[0])) if found else None
 
     def put(self, scope: Scope, digest: Digest, *, covers: int, at: datetime) -> None:
         """Keep a digest in the place of the one before; `covers` is the position of the last event it knows."""
-        with self._db.write() as connection:
-            rows = scoping.find(connection, scope)
-            row = rows and scoping.one(connection, _Q["session_row"], {**rows.params(), "id": digest.session})
+        with self._db.write(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("capture.session_row", {**rows.params(), "id": digest.session})
             if not rows or not row:
                 raise NotFound(f"no session {digest.session}")
-            connection.execute(
-                _Q["put_digest"],
+            tx.run(
+                "capture.put_digest",
                 {
                     "session": row,
                     "owner": rows.owner,
@@ -58,8 +53,8 @@ class SqliteDigests:
 
     def due(self, scope: Scope, *, version: int) -> list[str]:
         """Captured sessions whose digest is missing, of an older version, or does not know their last event."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
-            return [row[0] for row in connection.execute(_Q["digests_due"], {**rows.params(), "version": version})]
+            return [row[0] for row in tx.run("capture.digests_due", {**rows.params(), "version": version})]

@@ -7,21 +7,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
-
-import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, NotFound, ScopeError, StoreCorrupt
 from recollect.model import SAID, Evidence, Memory, MemoryVersion, Scope
 from recollect.store.port import Filter
-from recollect.store.sql import load_queries
-from recollect.store.sqlite import index, scoping
-from recollect.store.sqlite.database import Database
+from recollect.store.rows import index
+from recollect.store.rows.tx import Database, Rows, Tx, ensure_project, project_row
 from recollect.text import content_hash, dedup_key
 
-_Q = load_queries(Path(__file__).parent / "queries" / "memories.sql")
 # The columns of the view `memory_rows`, in its order.
 _COLUMNS = (
     "row owner id project kind content why tags importance confidence origin session evidence anchors meta dedup_key "
@@ -43,7 +38,7 @@ _INDEXED = ("content", "why", "tags")
 _AUDITED = 100  # ids noted of what was changed in one step
 
 
-class SqliteMemories:
+class RowMemories:
     """Memories and their versions in SQLite."""
 
     def __init__(self, database: Database) -> None:
@@ -62,55 +57,53 @@ class SqliteMemories:
         Those it is `replacing` end where it begins, in one step; one that changed since it was read is a Conflict.
         What was distilled is not kept when the user took the same away before.
         """
-        with self._db.write() as connection:
+        with self._db.write(scope) as tx:
             if scope.project is not None and memory.project not in (None, scope.project):
                 raise ScopeError("the memory belongs to another project")
-            rows = scoping.ensure(connection, scope)
-            project = None if memory.project is None else scoping.ensure_project(connection, rows.owner, memory.project)
+            rows = tx.ensure()
+            project = None if memory.project is None else ensure_project(tx, rows.owner, memory.project)
             if memory.deleted_at is None and memory.superseded_at is None:
                 params = {**_params(memory), "owner": rows.owner, "project": project or 0}
-                twin = connection.execute(_Q["twin"], params).fetchone()
+                twin = tx.run("memories.twin", params).fetchone()
                 if twin is not None:
                     return memory_of(twin), False
-            if _is_taken_away(connection, rows.owner, memory):
+            if _is_taken_away(tx, rows.owner, memory):
                 return memory, False
-            known = connection.execute(
-                _Q["get"], {**scoping.Rows(rows.owner, None).params(), "id": memory.id}
-            ).fetchone()
+            known = tx.run("memories.get", {**Rows(rows.owner, None).params(), "id": memory.id}).fetchone()
             if known is not None:
                 return memory_of(known), False
-            doc = _insert(connection, rows.owner, memory, project)
+            doc = _insert(tx, rows.owner, memory, project)
             for old in versions:
-                connection.execute(_Q["add_version"], {"memory": doc, **_version_params(old)})
+                tx.run("memories.add_version", {"memory": doc, **_version_params(old)})
             for replaced in replacing:
-                _end(connection, rows.owner, replaced, memory)
+                _end(tx, rows.owner, replaced, memory)
         return memory, True
 
     def get(self, scope: Scope, memory_id: str) -> Memory | None:
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return None
-            found = connection.execute(_Q["get"], {**rows.params(), "id": memory_id}).fetchone()
+            found = tx.run("memories.get", {**rows.params(), "id": memory_id}).fetchone()
             return None if found is None else memory_of(found)
 
     def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]:
         """Memories the filter lets through, the newest first."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
-            params = {**filter_params(connection, rows, where), "limit": limit, "offset": offset}
-            return [memory_of(row) for row in connection.execute(_Q["find"], params)]
+            params = {**filter_params(tx, rows, where), "limit": limit, "offset": offset}
+            return [memory_of(row) for row in tx.run("memories.find", params)]
 
     def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory:
         """Write the changed memory if nobody changed it since version `memory.version`; the old wording is kept."""
-        with self._db.write() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.write(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 raise NotFound(f"no memory {memory.id}")
-            _rewrite(connection, rows, memory, at)
-            audit(connection, rows.owner, at, note, memory.id, {"version": memory.version + 1})
+            _rewrite(tx, rows, memory, at)
+            audit(tx, rows.owner, at, note, memory.id, {"version": memory.version + 1})
         return replace(memory, version=memory.version + 1)
 
     def change(
@@ -128,36 +121,36 @@ class SqliteMemories:
         One that changed since it was read, or one to add whose text or id is there already, is a Conflict; then, and
         when one to add is what the user took away before (False), nothing is changed.
         """
-        with self._db.write() as connection:
+        with self._db.write(scope) as tx:
             if any(scope.project is not None and one.project not in (None, scope.project) for one in adding):
                 raise ScopeError("the memory belongs to another project")
-            rows = scoping.ensure(connection, scope) if adding else scoping.find(connection, scope)
+            rows = tx.ensure() if adding else tx.rows
             if rows is None:
                 raise NotFound(f"no memory {memories[0].id}" if memories else "no memory")
-            if any(_is_taken_away(connection, rows.owner, one) for one in adding):
+            if any(_is_taken_away(tx, rows.owner, one) for one in adding):
                 return False
             for memory in sorted(memories, key=lambda one: one.superseded_at is None and one.deleted_at is None):
-                _rewrite(connection, rows, memory, at)
+                _rewrite(tx, rows, memory, at)
             for memory in adding:
-                _add_one(connection, rows.owner, memory)
+                _add_one(tx, rows.owner, memory)
             if memories:
                 ids = [memory.id for memory in memories]
                 details = {"memories": ids[:_AUDITED], "count": len(ids)}
-                audit(connection, rows.owner, at, note, subject or ids[0], details)
+                audit(tx, rows.owner, at, note, subject or ids[0], details)
         return True
 
     def versions(self, scope: Scope, memory_id: str) -> list[MemoryVersion]:
         """How the memory read before, oldest first."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
             return [
                 MemoryVersion(
                     memory_id, number, kind, content, why, tuple(json.loads(tags)), imp, conf, from_iso(until)
                 )
-                for number, kind, content, why, tags, imp, conf, until in connection.execute(
-                    _Q["versions"], {**rows.params(), "id": memory_id}
+                for number, kind, content, why, tags, imp, conf, until in tx.run(
+                    "memories.versions", {**rows.params(), "id": memory_id}
                 )
             ]
 
@@ -184,37 +177,35 @@ class SqliteMemories:
 
     def marks(self, scope: Scope, *, now: datetime) -> dict[str | None, str]:
         """For each project with memories, and for those of none, what changes whenever one of them does or expires."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return {}
-            found = connection.execute(_Q["marks"], {**rows.params(), "now": iso(now)})
+            found = tx.run("memories.marks", {**rows.params(), "now": iso(now)})
             return {project: ":".join(map(str, numbers)) for project, *numbers in found}
 
     def _all(self, scope: Scope, query: str, params: Mapping[str, object]) -> list[Memory]:
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
-            return [memory_of(row) for row in connection.execute(_Q[query], {**rows.params(), **params})]
+            return [memory_of(row) for row in tx.run(f"memories.{query}", {**rows.params(), **params})]
 
     def touch(self, scope: Scope, ids: Mapping[str, int], *, at: datetime) -> None:
         """Count reads."""
-        with self._db.write() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.write(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return
             for memory_id, reads in ids.items():
                 params = {**rows.params(), "id": memory_id, "reads": reads, "at": iso(at)}
-                connection.execute(_Q["touch"], params)
+                tx.run("memories.touch", params)
 
 
-def audit(
-    connection: apsw.Connection, owner: int, at: datetime, action: str, subject: str, details: Mapping[str, object]
-) -> None:
+def audit(tx: Tx, owner: int, at: datetime, action: str, subject: str, details: Mapping[str, object]) -> None:
     """Note what was done to what, in the transaction that does it. Never content."""
     params = {"owner": owner, "at": iso(at), "action": action, "subject": subject, "details": json.dumps(dict(details))}
-    connection.execute(_Q["audit"], params)
+    tx.run("memories.audit", params)
 
 
 def tombstone_key(memory_id: str) -> bytes:
@@ -227,37 +218,37 @@ def tombstone_of_source(evidence: str) -> bytes | None:
     return None if evidence == "[]" else b"source:" + hashlib.sha256(evidence.encode()).digest()
 
 
-def _is_taken_away(connection: apsw.Connection, owner: int, memory: Memory) -> bool:
+def _is_taken_away(tx: Tx, owner: int, memory: Memory) -> bool:
     """Whether this memory was forgotten, or, if nobody said it but we, another that was made from the same words."""
     keys = [tombstone_key(memory.id)]
     evidence = _evidence(memory)
     if memory.maker != SAID and (source := tombstone_of_source(evidence)):
         keys.append(source)
-        if scoping.one(connection, _Q["is_deleted"], {"owner": owner, "evidence": evidence, "id": memory.id}):
+        if tx.one("memories.is_deleted", {"owner": owner, "evidence": evidence, "id": memory.id}):
             return True
-    return any(scoping.one(connection, _Q["is_forgotten"], {"owner": owner, "key": key}) for key in keys)
+    return any(tx.one("memories.is_forgotten", {"owner": owner, "key": key}) for key in keys)
 
 
-def _add_one(connection: apsw.Connection, owner: int, memory: Memory) -> None:
-    project = None if memory.project is None else scoping.ensure_project(connection, owner, memory.project)
+def _add_one(tx: Tx, owner: int, memory: Memory) -> None:
+    project = None if memory.project is None else ensure_project(tx, owner, memory.project)
     try:
-        _insert(connection, owner, memory, project)
-    except apsw.ConstraintError:
+        _insert(tx, owner, memory, project)
+    except tx.violated:
         raise Conflict("another memory here says the same") from None
 
 
-def _insert(connection: apsw.Connection, owner: int, memory: Memory, project: int | None) -> int:
+def _insert(tx: Tx, owner: int, memory: Memory, project: int | None) -> int:
     params = {**_params(memory), "owner": owner, "project": project}
-    doc = int(scoping.row(connection, _Q["add"], params)[0])
+    doc = int(tx.row("memories.add", params)[0])
     if memory.deleted_at is None:
-        index.add(connection, "memory", doc)
-    audit(connection, owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
+        index.add(tx, "memory", doc)
+    audit(tx, owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
     return doc
 
 
-def _rewrite(connection: apsw.Connection, rows: scoping.Rows, memory: Memory, at: datetime) -> None:
+def _rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
     """The row of a memory as it is now; its old wording is kept, and what is searched is made again if it changed."""
-    found = connection.execute(_Q["get"], {**rows.params(), "id": memory.id}).fetchone()
+    found = tx.run("memories.get", {**rows.params(), "id": memory.id}).fetchone()
     if found is None:
         raise NotFound(f"no memory {memory.id}")
     before = memory_of(found)
@@ -266,38 +257,38 @@ def _rewrite(connection: apsw.Connection, rows: scoping.Rows, memory: Memory, at
     was, is_ = before.deleted_at is None, memory.deleted_at is None
     again = was != is_ or any(getattr(before, name) != getattr(memory, name) for name in _INDEXED)
     if again and was:
-        index.drop(connection, "memory", found[0], vectors=not is_)
+        index.drop(tx, "memory", found[0], vectors=not is_)
     if any(getattr(before, name) != getattr(memory, name) for name in _WORDED):
-        connection.execute(_Q["keep_version"], {"row": found[0], "until": iso(at)})
+        tx.run("memories.keep_version", {"row": found[0], "until": iso(at)})
     try:
-        connection.execute(_Q["update"], {**_params(memory), "row": found[0]})
-    except apsw.ConstraintError:
+        tx.run("memories.update", {**_params(memory), "row": found[0]})
+    except tx.violated:
         raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
     if again and is_:
-        index.add(connection, "memory", found[0])
+        index.add(tx, "memory", found[0])
 
 
-def _end(connection: apsw.Connection, owner: int, old: Memory, new: Memory) -> None:
+def _end(tx: Tx, owner: int, old: Memory, new: Memory) -> None:
     """Note that what was true is so no longer: the newer memory is."""
     at = max(new.occurred_at, old.occurred_at)
     params = {"owner": owner, "id": old.id, "version": old.version, "by": new.id, "at": iso(at)}
-    if not scoping.one(connection, _Q["supersede"], params):
+    if not tx.one("memories.supersede", params):
         raise Conflict(f"memory {old.id} changed since it was read")
-    audit(connection, owner, new.recorded_at, "supersede", old.id, {"by": new.id})
+    audit(tx, owner, new.recorded_at, "supersede", old.id, {"by": new.id})
 
 
 def _evidence(memory: Memory) -> str:
     return json.dumps([_span(span) for span in memory.evidence])
 
 
-def filter_params(connection: apsw.Connection, rows: scoping.Rows, where: Filter) -> dict[str, object]:
+def filter_params(tx: Tx, rows: Rows, where: Filter) -> dict[str, object]:
     """The filter as the queries bind it."""
     return {
         **rows.params(),
         "now": iso(where.now),
         "kinds": json.dumps(where.kinds) if where.kinds else None,
         "tags": json.dumps(where.tags) if where.tags else None,
-        "project": scoping.project_row(connection, rows.owner, where.project),
+        "project": project_row(tx, rows.owner, where.project),
         "session": where.session,
         "exclude_session": where.exclude_session,
         "min_importance": where.min_importance,

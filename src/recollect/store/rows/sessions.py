@@ -5,24 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
-
-import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Body, Event, Raw, Scope, Session, Turn
-from recollect.store.sql import load_queries
-from recollect.store.sqlite import index, scoping
-from recollect.store.sqlite.appending import Appending, as_json, ensure_session, set_facts
-from recollect.store.sqlite.database import Database
+from recollect.store.rows import index
+from recollect.store.rows.appending import Appending, as_json, ensure_session, set_facts
+from recollect.store.rows.tx import Database, Rows, Tx
 from recollect.text import content_hash
 
-_Q = load_queries(Path(__file__).parent / "queries" / "sessions.sql")
 
-
-class SqliteSessions:
+class RowSessions:
     """Sessions, events and turns in SQLite."""
 
     def __init__(self, database: Database) -> None:
@@ -40,50 +34,50 @@ class SqliteSessions:
         facts: Session | None = None,
     ) -> Session:
         """The session, made if absent and lasting from `at` to `until` at least; what else is given is set."""
-        with self._db.write() as connection:
-            rows = scoping.ensure(connection, scope)
-            row, _ = ensure_session(connection, rows, session, iso(at))
+        with self._db.write(scope) as tx:
+            rows = tx.ensure()
+            row, _ = ensure_session(tx, rows, session, iso(at))
             if until is not None:
-                connection.execute(_Q["stretch_session"], {"session": row, "at": iso(at), "until": iso(until)})
+                tx.run("sessions.stretch_session", {"session": row, "at": iso(at), "until": iso(until)})
             if title is not None:
-                connection.execute(_Q["set_title"], {"session": row, "title": title})
+                tx.run("sessions.set_title", {"session": row, "title": title})
             if meta is not None:
-                connection.execute(_Q["set_meta"], {"session": row, "meta": as_json(meta)})
+                tx.run("sessions.set_meta", {"session": row, "meta": as_json(meta)})
             if facts is not None:
-                set_facts(connection, row, facts)
+                set_facts(tx, row, facts)
         found = self.get(scope.within(None), session)
         assert found is not None
         return found
 
     def get(self, scope: Scope, session: str) -> Session | None:
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return None
-            found = connection.execute(_Q["session"], {**_visible(rows), "id": session}).fetchone()
+            found = tx.run("sessions.session", {**_visible(rows), "id": session}).fetchone()
             return None if found is None else _session(found)
 
     def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]:
         """Sessions, the latest first."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
             params = {**_visible(rows), "limit": limit, "offset": offset}
-            return [_session(row) for row in connection.execute(_Q["sessions"], params)]
+            return [_session(row) for row in tx.run("sessions.sessions", params)]
 
     def directories(self, scope: Scope) -> list[tuple[str | None, str]]:
         """Where sessions ran, each project and directory once, the latest first."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
-            return [(project, cwd) for project, cwd in connection.execute(_Q["directories"], _visible(rows))]
+            return [(project, cwd) for project, cwd in tx.run("sessions.directories", _visible(rows))]
 
     def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]:
         """Add events in order, in one transaction; False for one that was there before or was forgotten."""
-        with self._db.write() as connection:
-            appending = Appending(connection, scoping.ensure(connection, scope))
+        with self._db.write(scope) as tx:
+            appending = Appending(tx, tx.ensure())
             added = [appending.add(event) == "added" for event in events]
             appending.finish()
         return added
@@ -92,16 +86,16 @@ class SqliteSessions:
         self, scope: Scope, session: str, *, last: int | None = None, after: int = -1, first: int | None = None
     ) -> list[Event]:
         """What was said, oldest first: all of it, the last n, or what came after a position (the first n of it)."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
-            found = rows and _find_session(connection, rows, session)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            found = rows and _find_session(tx, rows, session)
             if not found:
                 return []
             params = {"session": found[0], "after": after, "last": -1 if last is None else last}
             if first is not None:
                 params |= {"until": after + first}  # positions have no holes
-            query = _Q["history"] if first is None else _Q["history_page"]
-            return [_event(session, row) for row in connection.execute(query, params)]
+            query = "sessions.history" if first is None else "sessions.history_page"
+            return [_event(session, row) for row in tx.run(query, params)]
 
     def turn(self, scope: Scope, turn_id: str) -> Turn | None:
         """A turn by the key of its first event."""
@@ -109,26 +103,26 @@ class SqliteSessions:
             key = bytes.fromhex(turn_id)
         except ValueError:
             return None
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return None
-            found = connection.execute(_Q["turn_by_key"], {**rows.params(), "key": key}).fetchone()
+            found = tx.run("sessions.turn_by_key", {**rows.params(), "key": key}).fetchone()
             if found is None:
                 return None
-            events = list(connection.execute(_Q["turn_events"], {"turn": found[0]}))
+            events = list(tx.run("sessions.turn_events", {"turn": found[0]}))
             for _, text, event, text_hash in events:
                 _check(found[1], event, text, text_hash)
             user, agent = index.turn_texts([event[:2] for event in events])
             return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
 
 
-def _visible(rows: scoping.Rows) -> dict[str, object]:
+def _visible(rows: Rows) -> dict[str, object]:
     return {"owner": rows.owner, "any_project": rows.any_project, "project": rows.project}
 
 
-def _find_session(connection: apsw.Connection, rows: scoping.Rows, session: str) -> tuple[int, int | None] | None:
-    found = connection.execute(_Q["session_row"], {"owner": rows.owner, "id": session}).fetchone()
+def _find_session(tx: Tx, rows: Rows, session: str) -> tuple[int, int | None] | None:
+    found = tx.run("sessions.session_row", {"owner": rows.owner, "id": session}).fetchone()
     if found is None or not (rows.any_project or found[1] in (None, rows.project)):
         return None
     return found[0], found[1]

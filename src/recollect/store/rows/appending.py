@@ -10,20 +10,16 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
-
-import apsw
 
 from recollect.clock import iso
 from recollect.errors import ScopeError
 from recollect.ids import stable_key
 from recollect.model import Event, Session
-from recollect.store.sql import load_queries
-from recollect.store.sqlite import index, scoping
+from recollect.store.rows import index
+from recollect.store.rows.tx import Rows, Tx
 from recollect.text import content_hash
 
-_Q = load_queries(Path(__file__).parent / "queries" / "sessions.sql")
 Fate = Literal["added", "changed", "known", "forgotten"]
 _FLAVOR = re.compile(r"([a-z][a-z0-9_-]{0,31}):.")
 
@@ -51,8 +47,8 @@ class _Place:
 class Appending:
     """Events coming in, within one write transaction: `add` each, then `finish`."""
 
-    connection: apsw.Connection
-    rows: scoping.Rows
+    tx: Tx
+    rows: Rows
     changes: bool = False  # whether an event that is known may be written anew
     transcript: int | None = None
     _places: dict[str, _Place] = field(default_factory=dict)
@@ -62,10 +58,10 @@ class Appending:
         """Take one event in; the events of a session must come in their order."""
         key = bytes.fromhex(event.key)
         params = {"owner": self.rows.owner, "key": key}
-        known = self.connection.execute(_Q["known_event"], params).fetchone()
+        known = self.tx.run("sessions.known_event", params).fetchone()
         if known is not None:
             return self._change(event, *known) if self.changes else "known"
-        if self.connection.execute(_Q["is_buried"], params).fetchone():
+        if self.tx.run("sessions.is_buried", params).fetchone():
             return "forgotten"
         self._insert(event, key)
         return "added"
@@ -73,16 +69,16 @@ class Appending:
     def link(self, event: Event) -> None:
         """The bodies of an event that is there, as its own."""
         key = {"owner": self.rows.owner, "key": bytes.fromhex(event.key)}
-        self._link_bodies(int(scoping.row(self.connection, _Q["known_event"], key)[0]), event)
+        self._link_bodies(int(self.tx.row("sessions.known_event", key)[0]), event)
 
     def finish(self) -> None:
         """Make what was added searchable."""
         for place in self._places.values():
             params = {"session": place.row, "at": place.started, "until": place.ended}
-            self.connection.execute(_Q["stretch_session"], params)
+            self.tx.run("sessions.stretch_session", params)
         for turn, chars in self._touched.items():
-            self.connection.execute(_Q["lengthen_turn"], {"turn": turn, "chars": chars})
-            index.add(self.connection, "turn", turn)
+            self.tx.run("sessions.lengthen_turn", {"turn": turn, "chars": chars})
+            index.add(self.tx, "turn", turn)
 
     def _insert(self, event: Event, key: bytes) -> None:
         at = iso(event.occurred_at)
@@ -91,7 +87,7 @@ class Appending:
         place.started, place.ended = min(place.started, at), max(place.ended, at)
         if event.role == "user" and place.turn is not None and place.ordinal == 0 and self._is_silent(place.turn):
             self._touch(place.turn)
-            self.connection.execute(_Q["rename_turn"], {"turn": place.turn, "key": key, "occurred_at": at})
+            self.tx.run("sessions.rename_turn", {"turn": place.turn, "key": key, "occurred_at": at})
         elif event.role == "user" or place.turn is None:
             place.ordinal += 1
             place.turn = self._open_turn(place, key, at)
@@ -99,9 +95,8 @@ class Appending:
         self._touch(turn)
         self._touched[turn] += len(event.text)
         raw = event.raw
-        row = scoping.row(
-            self.connection,
-            _Q["add_event"],
+        row = self.tx.row(
+            "sessions.add_event",
             {
                 "owner": self.rows.owner,
                 "key": key,
@@ -127,23 +122,23 @@ class Appending:
     def _link_bodies(self, row: int, event: Event) -> None:
         for body in event.bodies:
             params = {"event": row, "owner": self.rows.owner, "hash": bytes.fromhex(body.hash)}
-            self.connection.execute(_Q["add_event_body"], params)
+            self.tx.run("sessions.add_event_body", params)
 
     def _is_silent(self, turn: int) -> bool:
         """Whether nobody has said anything in a turn: what a host injects before the first prompt is no turn itself."""
-        return not scoping.one(self.connection, _Q["has_words"], {"turn": turn})
+        return not self.tx.one("sessions.has_words", {"turn": turn})
 
     def _open_turn(self, place: _Place, key: bytes, at: str) -> int:
         params: dict[str, object] = {"owner": self.rows.owner, "session": place.row, "project": place.project}
         params |= {"key": key, "ordinal": place.ordinal, "occurred_at": at}
-        turn = int(scoping.row(self.connection, _Q["add_turn"], params)[0])
+        turn = int(self.tx.row("sessions.add_turn", params)[0])
         self._touched[turn] = 0
         return turn
 
     def _touch(self, turn: int) -> None:
         """A turn that is about to change leaves the index first, while its rows are still what was indexed."""
         if turn not in self._touched:
-            index.drop(self.connection, "turn", turn, vectors=False)
+            index.drop(self.tx, "turn", turn, vectors=False)
             self._touched[turn] = 0
 
     def _change(self, event: Event, row: int, turn: int, text_hash: bytes, _session: int) -> Fate:
@@ -151,28 +146,28 @@ class Appending:
         if new_hash == text_hash:
             return "known"
         self._touch(turn)
-        old = scoping.one(self.connection, _Q["event_length"], {"row": row}) or 0
+        old = self.tx.one("sessions.event_length", {"row": row}) or 0
         self._touched[turn] += len(event.text) - old
         params = {"row": row, "text": event.text, "text_hash": new_hash, "meta": as_json(event.meta)}
-        self.connection.execute(_Q["change_event"], params)
-        self.connection.execute(_Q["drop_event_bodies"], {"row": row})
+        self.tx.run("sessions.change_event", params)
+        self.tx.run("sessions.drop_event_bodies", {"row": row})
         self._link_bodies(row, event)
         return "changed"
 
     def _begin(self, session: str, at: str) -> _Place:
-        row, project = ensure_session(self.connection, self.rows, session, at)
-        position = scoping.one(self.connection, _Q["last_position"], {"session": row})
-        found = self.connection.execute(_Q["last_turn"], {"session": row}).fetchone()
+        row, project = ensure_session(self.tx, self.rows, session, at)
+        position = self.tx.one("sessions.last_position", {"session": row})
+        found = self.tx.run("sessions.last_turn", {"session": row}).fetchone()
         turn, ordinal = found or (None, -1)
         place = _Place(row, project, -1 if position is None else position, turn, ordinal, at, at)
         self._places[session] = place
         return place
 
 
-def ensure_session(connection: apsw.Connection, rows: scoping.Rows, session: str, at: str) -> tuple[int, int | None]:
+def ensure_session(tx: Tx, rows: Rows, session: str, at: str) -> tuple[int, int | None]:
     params = {"owner": rows.owner, "id": session, "flavor": flavor_of(session), "project": rows.project, "at": at}
-    connection.execute(_Q["add_session"], params)
-    row, project = scoping.row(connection, _Q["session_row"], {"owner": rows.owner, "id": session})
+    tx.run("sessions.add_session", params)
+    row, project = tx.row("sessions.session_row", {"owner": rows.owner, "id": session})
     if not rows.any_project and project not in (None, rows.project):
         raise ScopeError(f"session {session} belongs to another project")
     return row, project
@@ -183,11 +178,11 @@ def session_key(session: str) -> bytes:
     return bytes.fromhex(stable_key("session", session))
 
 
-def set_facts(connection: apsw.Connection, row: int, facts: Session) -> None:
+def set_facts(tx: Tx, row: int, facts: Session) -> None:
     """What is known about a session now; what is not known leaves what was."""
     interactive = None if facts.interactive is None else int(facts.interactive)
-    connection.execute(
-        _Q["set_facts"],
+    tx.run(
+        "sessions.set_facts",
         {
             "session": row,
             "title": facts.title,

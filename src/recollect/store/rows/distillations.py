@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
 from recollect.model import Scope
 from recollect.store.port import Distillation
-from recollect.store.sql import load_queries
-from recollect.store.sqlite import scoping
-from recollect.store.sqlite.database import Database
-
-_Q = load_queries(Path(__file__).parent / "queries" / "distill.sql")
+from recollect.store.rows.tx import Database
 
 
-class SqliteDistillations:
+class RowDistillations:
     """Distillations in SQLite."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def get(self, scope: Scope, session: str) -> Distillation | None:
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
-            row = rows and scoping.one(connection, _Q["session_row"], {**rows.params(), "id": session})
-            found = row and connection.execute(_Q["get"], {"session": row}).fetchone()
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("distill.session_row", {**rows.params(), "id": session})
+            found = row and tx.run("distill.get", {"session": row}).fetchone()
             if not found:
                 return None
             version, covers, asked, kept, refused, made_at = found
@@ -34,13 +29,13 @@ class SqliteDistillations:
 
     def put(self, scope: Scope, distillation: Distillation) -> None:
         """Note what was made of a session in the place of what was noted before."""
-        with self._db.write() as connection:
-            rows = scoping.find(connection, scope)
-            row = rows and scoping.one(connection, _Q["session_row"], {**rows.params(), "id": distillation.session})
+        with self._db.write(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("distill.session_row", {**rows.params(), "id": distillation.session})
             if not rows or not row:
                 raise NotFound(f"no session {distillation.session}")
-            connection.execute(
-                _Q["put"],
+            tx.run(
+                "distill.put",
                 {
                     "session": row,
                     "owner": rows.owner,
@@ -55,8 +50,8 @@ class SqliteDistillations:
 
     def due(self, scope: Scope, *, version: int) -> list[str]:
         """Sessions of people that were never distilled, by older rules, or not to their last event."""
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
-            return [row[0] for row in connection.execute(_Q["due"], {**rows.params(), "version": version})]
+            return [row[0] for row in tx.run("distill.due", {**rows.params(), "version": version})]

@@ -7,30 +7,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any
-
-import apsw
 
 from recollect.clock import from_iso, iso
 from recollect.errors import ScopeError
 from recollect.model import DELEGATED, Cost, Event, Scope, Session
 from recollect.store.port import Covered, Ingested, Seen
-from recollect.store.sql import load_queries
-from recollect.store.sqlite import scoping
-from recollect.store.sqlite.appending import Appending, Fate, as_json, session_key, set_facts
-from recollect.store.sqlite.bodies import SqliteBodies
-from recollect.store.sqlite.database import Database
+from recollect.store.rows.appending import Appending, Fate, as_json, session_key, set_facts
+from recollect.store.rows.bodies import RowBodies
+from recollect.store.rows.tx import Database, Rows, Tx, ensure_project
 
-_Q = load_queries(Path(__file__).parent / "queries" / "capture.sql")
-_S = load_queries(Path(__file__).parent / "queries" / "sessions.sql")
 _KEY_BYTES = 16
 
 
-class SqliteCaptures:
+class RowCaptures:
     """Captured sessions in SQLite."""
 
-    def __init__(self, database: Database, bodies: SqliteBodies) -> None:
+    def __init__(self, database: Database, bodies: RowBodies) -> None:
         self._db = database
         self._bodies = bodies
 
@@ -49,25 +42,25 @@ class SqliteCaptures:
         Without `changes`, an event that is known stays as it is. With a transcript, what was read of it is written down
         in the same transaction: either both are there or none.
         """
-        with self._db.write() as connection:
-            rows = scoping.ensure(connection, scope)
-            if _is_forgotten(connection, rows.owner, about):
+        with self._db.write(scope) as tx:
+            rows = tx.ensure()
+            if _is_forgotten(tx, rows.owner, about):
                 if transcript is not None:
-                    _note(connection, rows.owner, replace(transcript, state="withheld", withheld=transcript.turns))
+                    _note(tx, rows.owner, replace(transcript, state="withheld", withheld=transcript.turns))
                 return Ingested(forgotten=len(events))
-            file = _transcript_row(connection, rows.owner, transcript)
-            appending = Appending(connection, rows, changes=changes, transcript=file)
+            file = _transcript_row(tx, rows.owner, transcript)
+            appending = Appending(tx, rows, changes=changes, transcript=file)
             fates = Counter(self._add(appending, event) for event in events)
             appending.finish()
-            row = _session_row(connection, rows, about)
+            row = _session_row(tx, rows, about)
             if row is not None:
-                _set_project(connection, rows.owner, row, about.project)
-                set_facts(connection, row, about)
-                paid = sum(_add_cost(connection, rows.owner, row, cost) for cost in costs)
+                _set_project(tx, rows.owner, row, about.project)
+                set_facts(tx, row, about)
+                paid = sum(_add_cost(tx, rows.owner, row, cost) for cost in costs)
                 if paid or fates["changed"]:  # its digest knows the last event, and is out of date all the same
-                    connection.execute(_Q["digest_again"], {"session": row})
+                    tx.run("capture.digest_again", {"session": row})
             if transcript is not None and transcript.state != "reading":
-                _note(connection, rows.owner, transcript)
+                _note(tx, rows.owner, transcript)
         return Ingested(fates["added"], fates["changed"], fates["known"], fates["forgotten"])
 
     def _add(self, appending: Appending, event: Event) -> Fate:
@@ -75,61 +68,61 @@ class SqliteCaptures:
         fate = appending.add(event)
         for body in event.bodies:
             if fate in ("added", "changed"):
-                self._bodies.keep(appending.connection, appending.rows.owner, body)
-            elif fate == "known" and not self._bodies.knows(appending.connection, appending.rows.owner, body):
-                self._bodies.keep(appending.connection, appending.rows.owner, body)  # the event came by an import
+                self._bodies.keep(appending.tx, appending.rows.owner, body)
+            elif fate == "known" and not self._bodies.knows(appending.tx, appending.rows.owner, body):
+                self._bodies.keep(appending.tx, appending.rows.owner, body)  # the event came by an import
                 appending.link(event)
             elif fate == "known":
-                self._bodies.mend(appending.connection, appending.rows.owner, body)
+                self._bodies.mend(appending.tx, appending.rows.owner, body)
         return fate
 
     def seen(self, scope: Scope, name: str) -> Seen | None:
         _owner_wide(scope)
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
-            found = rows and connection.execute(_Q["seen"], {"owner": rows.owner, "name": name}).fetchone()
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            found = rows and tx.run("capture.seen", {"owner": rows.owner, "name": name}).fetchone()
             return _seen(found) if found else None
 
     def note(self, scope: Scope, seen: Seen) -> None:
         """Write down what was read of a transcript."""
         _owner_wide(scope)
-        with self._db.write() as connection:
-            _note(connection, scoping.ensure(connection, scope.within(None)).owner, seen)
+        with self._db.write(scope) as tx:
+            _note(tx, tx.ensure().owner, seen)
 
     def coverage(self, scope: Scope) -> list[Covered]:
         """Every transcript that was read, held against the events that are there now."""
         _owner_wide(scope)
-        with self._db.snapshot() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.snapshot(scope) as tx:
+            rows = tx.rows
             if rows is None:
                 return []
-            known = [_seen(row) for row in connection.execute(_Q["all_seen"], {"owner": rows.owner})]
-            return [_covered(connection, rows.owner, seen) for seen in known]
+            known = [_seen(row) for row in tx.run("capture.all_seen", {"owner": rows.owner})]
+            return [_covered(tx, rows.owner, seen) for seen in known]
 
     def costs(self, scope: Scope, session: str) -> list[Cost]:
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
-            row = rows and scoping.one(connection, _Q["session_row"], {**rows.params(), "id": session})
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("capture.session_row", {**rows.params(), "id": session})
             if not row:
                 return []
             return [
                 Cost(key.hex(), session, from_iso(at), *rest)
-                for key, at, *rest in connection.execute(_Q["costs"], {"session": row})
+                for key, at, *rest in tx.run("capture.costs", {"session": row})
             ]
 
     def injected(self, scope: Scope, hashes: Sequence[str], *, at: datetime) -> None:
         """Remember blocks that were put before an agent, by the hash of their folded text."""
-        with self._db.write() as connection:
-            owner = scoping.ensure(connection, scope.within(None)).owner
+        with self._db.write(scope) as tx:
+            owner = tx.ensure().owner
             for text_hash in hashes:
                 params = {"owner": owner, "hash": bytes.fromhex(text_hash), "at": iso(at)}
-                connection.execute(_Q["add_injected"], params)
+                tx.run("capture.add_injected", params)
 
     def was_injected(self, scope: Scope, text_hash: str) -> bool:
-        with self._db.read() as connection:
-            rows = scoping.find(connection, scope)
+        with self._db.read(scope) as tx:
+            rows = tx.rows
             params = {"owner": rows.owner if rows else 0, "hash": bytes.fromhex(text_hash)}
-            return connection.execute(_Q["was_injected"], params).fetchone() is not None
+            return tx.run("capture.was_injected", params).fetchone() is not None
 
 
 def _owner_wide(scope: Scope) -> None:
@@ -137,42 +130,40 @@ def _owner_wide(scope: Scope) -> None:
         raise ScopeError("agents' files are an owner's, not a project's")
 
 
-def _is_forgotten(connection: apsw.Connection, owner: int, session: Session) -> bool:
+def _is_forgotten(tx: Tx, owner: int, session: Session) -> bool:
     """Whether the session, or the one it worked for, was forgotten: asked in the transaction that would add to it."""
     family = [session.id]
     if session.parent and session.relation in DELEGATED:
         family.append(session.parent)
     keys = [{"owner": owner, "key": session_key(name)} for name in family]
-    return any(connection.execute(_Q["is_buried"], key).fetchone() for key in keys)
+    return any(tx.run("capture.is_buried", key).fetchone() for key in keys)
 
 
-def _transcript_row(connection: apsw.Connection, owner: int, seen: Seen | None) -> int | None:
+def _transcript_row(tx: Tx, owner: int, seen: Seen | None) -> int | None:
     if seen is None:
         return None
     params = {"owner": owner, "name": seen.name, "flavor": seen.flavor, "session": seen.session, "way": seen.way}
-    return int(scoping.row(connection, _Q["add_transcript"], {**params, "read_at": iso(seen.read_at)})[0])
+    return int(tx.row("capture.add_transcript", {**params, "read_at": iso(seen.read_at)})[0])
 
 
-def _session_row(connection: apsw.Connection, rows: scoping.Rows, session: Session) -> int | None:
+def _session_row(tx: Tx, rows: Rows, session: Session) -> int | None:
     """The session's row; a session of which nothing was kept is not made."""
-    return scoping.one(connection, _Q["session_row"], {**rows.params(), "id": session.id})
+    return tx.one("capture.session_row", {**rows.params(), "id": session.id})
 
 
-def _set_project(connection: apsw.Connection, owner: int, row: int, name: str | None) -> None:
+def _set_project(tx: Tx, owner: int, row: int, name: str | None) -> None:
     if name is None:
         return
-    project = scoping.ensure_project(connection, owner, name)
-    connection.execute(_S["set_project"], {"session": row, "project": project})
-    if connection.changes():
-        connection.execute(_S["set_turn_projects"], {"session": row, "project": project})
+    project = ensure_project(tx, owner, name)
+    if tx.run("sessions.set_project", {"session": row, "project": project}).fetchone():
+        tx.run("sessions.set_turn_projects", {"session": row, "project": project})
 
 
-def _add_cost(connection: apsw.Connection, owner: int, row: int, cost: Cost) -> int:
+def _add_cost(tx: Tx, owner: int, row: int, cost: Cost) -> int:
     """Keep a cost; returns 1 if it is new or larger than the one there was."""
     params = {name: getattr(cost, name) for name in _COST_FIELDS}
     params |= {"owner": owner, "key": bytes.fromhex(cost.key), "session": row, "at": iso(cost.at)}
-    connection.execute(_Q["add_cost"], params)
-    return connection.changes()
+    return 1 if tx.run("capture.add_cost", params).fetchone() else 0
 
 
 _COST_FIELDS = (
@@ -180,9 +171,9 @@ _COST_FIELDS = (
 )
 
 
-def _note(connection: apsw.Connection, owner: int, seen: Seen) -> None:
-    connection.execute(
-        _Q["note"],
+def _note(tx: Tx, owner: int, seen: Seen) -> None:
+    tx.run(
+        "capture.note",
         {
             "owner": owner,
             "name": seen.name,
@@ -215,15 +206,15 @@ def _keys(packed: bytes) -> tuple[str, ...]:
     return tuple(packed[at : at + _KEY_BYTES].hex() for at in range(0, len(packed), _KEY_BYTES))
 
 
-def _covered(connection: apsw.Connection, owner: int, seen: Seen) -> Covered:
+def _covered(tx: Tx, owner: int, seen: Seen) -> Covered:
     ways: dict[str, str] = {}
     missing, forgotten, withheld = [], 0, set(seen.withheld)
     for key in seen.turns:
         params = {"owner": owner, "key": bytes.fromhex(key)}
-        way = connection.execute(_Q["way_of"], params).fetchone()
+        way = tx.run("capture.way_of", params).fetchone()
         if way is not None:
             ways[key] = way[0]
-        elif connection.execute(_Q["is_buried"], params).fetchone():
+        elif tx.run("capture.is_buried", params).fetchone():
             forgotten += 1
         elif key not in withheld:
             missing.append(key)

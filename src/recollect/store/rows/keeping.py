@@ -1,0 +1,175 @@
+"""Taking away and looking after: forget takes every row that can hold something of its subject, upkeep is idempotent.
+
+What stays of what was forgotten is a tombstone of ids, so that no replay brings it back.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+from hashlib import sha256
+
+from recollect.clock import from_iso, iso
+from recollect.errors import NotFound
+from recollect.model import SAID, Scope
+from recollect.store.port import Ages, Receipt, Upkeep
+from recollect.store.rows import index
+from recollect.store.rows.appending import session_key
+from recollect.store.rows.bodies import RowBodies
+from recollect.store.rows.memories import audit, tombstone_key, tombstone_of_source
+from recollect.store.rows.tx import Database, Tx
+
+
+class RowKeeping:
+    """Forgetting and upkeep; how bytes go from the files, and how the store is, is for each database to say."""
+
+    def __init__(self, database: Database, bodies: RowBodies) -> None:
+        self._db = database
+        self._bodies = bodies
+
+    def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt:
+        with self._db.write(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("keeping.memory", {**rows.params(), "id": memory_id})
+            if not rows or not row:
+                raise NotFound(f"no memory {memory_id}")
+            counts = _forget_memory(tx, rows.owner, row, memory_id, iso(at))
+            audit(tx, rows.owner, at, "forget", memory_id, counts)
+            self._mark_deleted(tx)
+        return Receipt(counts, self._scrub())
+
+    def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt:
+        """The session and its subagents: their events, turns, gists, and the memories made from them."""
+        with self._db.write(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("keeping.session", {**rows.params(), "id": session})
+            if not rows or not row:
+                raise NotFound(f"no session {session}")
+            below = list(tx.run("keeping.subagents", {**rows.params(), "id": session}))
+            counts: Counter[str] = Counter()
+            for each, name in [(row, session), *below]:
+                counts.update(_forget_session(tx, rows.owner, each, name, iso(at)))
+            tx.run("keeping.drop_unused_projects", {"owner": rows.owner})
+            audit(tx, rows.owner, at, "forget", "session", counts)
+            self._mark_deleted(tx)
+            files = self._bodies.sweep_unreferenced(tx, rows.owner)
+        self._bodies.remove(scope, rows.owner, files)
+        return Receipt(counts, self._scrub())
+
+    def forget_all(self, scope: Scope, *, at: datetime) -> Receipt:
+        """Everything of the owner; in a scope with a project, everything of that project."""
+        with self._db.write(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return Receipt({}, True)
+            counts: Counter[str] = Counter()
+            for row, session in list(tx.run("keeping.sessions_of_owner", rows.params())):
+                counts.update(_forget_session(tx, rows.owner, row, session, iso(at)))
+            for row, memory_id in list(tx.run("keeping.memories_of_owner", rows.params())):
+                counts.update(_forget_memory(tx, rows.owner, row, memory_id, iso(at)))
+            tx.run("keeping.drop_projects", rows.params())
+            if rows.any_project:
+                tx.run("keeping.drop_transcripts", {"owner": rows.owner})
+                tx.run("keeping.drop_injected", {"owner": rows.owner})
+            audit(tx, rows.owner, at, "forget", "everything", counts)
+            self._mark_deleted(tx)
+            files = self._bodies.sweep_unreferenced(tx, rows.owner)
+        self._bodies.remove(scope, rows.owner, files)
+        return Receipt(counts, self._scrub())
+
+    def forgotten(self, scope: Scope, session: str) -> datetime | None:
+        """When a session of this id was forgotten, if it was."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return None
+            params = {"owner": rows.owner, "key": session_key(session)}
+            found = tx.run("keeping.buried", params).fetchone()
+            return None if found is None else from_iso(found[0])
+
+    def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep:
+        """Archive what is old and unread, redact and then purge what was deleted."""
+        total = Upkeep()
+        for scope in self._db.owners():
+            with self._db.write(scope) as tx:
+                done = _upkeep(tx, now, ages)
+                if done.redacted or done.purged:
+                    self._mark_deleted(tx)
+            total = Upkeep(total.archived + done.archived, total.redacted + done.redacted, total.purged + done.purged)
+        self._scrub()
+        return total
+
+    def _mark_deleted(self, tx: Tx) -> None:
+        """Within a transaction that deletes content: note that its bytes are to go from the files too."""
+
+    def _scrub(self) -> bool:
+        """Leave no byte of what was deleted; False when that has to wait."""
+        raise NotImplementedError
+
+
+def _upkeep(tx: Tx, now: datetime, ages: Ages) -> Upkeep:
+    params = {"now": iso(now), "before": iso(ages.archive_before), "reads": ages.archive_reads}
+    archived = list(tx.run("keeping.to_archive", params))
+    for owner, memory_id in archived:
+        audit(tx, owner, now, "archive", memory_id, {})
+    redacted = _redact(tx, now, ages.redact_before)
+    purged = list(tx.run("keeping.to_purge", {"before": iso(ages.purge_before)}))
+    for row, owner, memory_id in purged:
+        _forget_memory(tx, owner, row, memory_id, iso(now))
+        audit(tx, owner, now, "purge", memory_id, {})
+    return Upkeep(len(archived), redacted, len(purged))
+
+
+def _forget_memory(tx: Tx, owner: int, row: int, memory_id: str, at: str) -> dict[str, int]:
+    if tx.one("keeping.is_indexed", {"row": row}):
+        index.drop(tx, "memory", row, vectors=True)
+    _bury_source(tx, owner, row, at)
+    tx.run("keeping.drop_versions", {"row": row})
+    tx.run("keeping.drop_memory", {"row": row})
+    tx.run("keeping.unlink", {"owner": owner, "id": memory_id})
+    tx.run("keeping.bury", {"owner": owner, "key": tombstone_key(memory_id), "at": at})
+    return {"memories": 1}
+
+
+def _bury_source(tx: Tx, owner: int, row: int, at: str) -> None:
+    """What was distilled from these words is not to be distilled from them again."""
+    found = tx.run("keeping.distilled_from", {"row": row, "said": SAID}).fetchone()
+    if found and (key := tombstone_of_source(found[0])):
+        tx.run("keeping.bury", {"owner": owner, "key": key, "at": at})
+
+
+def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str) -> dict[str, int]:
+    turns = [found[0] for found in tx.run("keeping.turns_of_session", {"session": row})]
+    gists = [found[0] for found in tx.run("keeping.gist_of_session", {"session": row})]
+    memories = list(tx.run("keeping.memories_of_session", {"owner": owner, "id": session}))
+    events = tx.one("keeping.count_events", {"session": row}) or 0
+    for turn in turns:
+        index.drop(tx, "turn", turn, vectors=True)
+    for gist in gists:
+        index.drop(tx, "gist", gist, vectors=True)
+    for memory, memory_id in memories:
+        _forget_memory(tx, owner, memory, memory_id, at)
+    tx.run("keeping.bury_events", {"session": row, "at": at})
+    tx.run("keeping.bury", {"owner": owner, "key": session_key(session), "at": at})
+    tx.run("keeping.drop_transcripts_of", {"owner": owner, "id": session})
+    for step in (
+        "drop_costs",
+        "drop_digest",
+        "drop_distillation",
+        "drop_events",
+        "drop_turns",
+        "drop_gist",
+        "drop_session",
+    ):
+        tx.run(f"keeping.{step}", {"session": row})
+    return {"sessions": 1, "events": events, "turns": len(turns), "gists": len(gists), "memories": len(memories)}
+
+
+def _redact(tx: Tx, now: datetime, before: datetime) -> int:
+    found = list(tx.run("keeping.to_redact", {"before": iso(before)}))
+    for row, owner, memory_id in found:
+        tx.run("keeping.drop_versions", {"row": row})
+        _bury_source(tx, owner, row, iso(now))
+        tx.run("keeping.redact", {"row": row, "empty_hash": sha256(b"").digest()})
+        audit(tx, owner, now, "redact", memory_id, {})
+    return len(found)

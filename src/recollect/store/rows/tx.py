@@ -1,0 +1,114 @@
+"""One transaction of one scope, as the ports see it: queries are run by name, in the words of the database it is on.
+
+`Tx.rows` are the row numbers behind the scope. A reader of an owner nobody ever wrote for finds None and returns
+nothing; a writer that may be the first asks for `ensure()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from recollect.model import Scope, Tier
+
+_NOTHING: Mapping[str, object] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The row numbers behind a scope. `project` is None for a scope without one, 0 for one nobody wrote to yet."""
+
+    owner: int
+    project: int | None
+
+    @property
+    def any_project(self) -> bool:
+        return self.project is None
+
+    def params(self) -> dict[str, object]:
+        """What the scope clauses of the queries bind."""
+        return {"owner": self.owner, "any_project": self.any_project, "scope_project": self.project}
+
+
+class Answer(Protocol):
+    """What a query gives."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+class Tx:
+    """A transaction; each database has its own `run`."""
+
+    violated: type[Exception]  # what breaking a unique constraint raises
+
+    def __init__(self, scope: Scope | None, rows: Rows | None) -> None:
+        self.scope = scope
+        self.rows = rows
+
+    def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
+        """Run the query of that name (`file.query`)."""
+        raise NotImplementedError
+
+    def entry(self, owner: int, tier: Tier, texts: Mapping[str, str]) -> dict[str, object]:
+        """What the full-text index of this database takes for a row's texts."""
+        raise NotImplementedError
+
+    def one(self, query: str, params: Mapping[str, object] = _NOTHING) -> int | None:
+        """The single integer a query returns, or None."""
+        row = self.run(query, params).fetchone()
+        return None if row is None or row[0] is None else int(row[0])
+
+    def row(self, query: str, params: Mapping[str, object] = _NOTHING) -> tuple[Any, ...]:
+        """The one row a query must return."""
+        found = self.run(query, params).fetchone()
+        assert found is not None, "the query must return a row"
+        return tuple(found)
+
+    def find(self) -> Rows | None:
+        """The rows of the scope, or None when its owner has nothing here."""
+        assert self.scope is not None
+        owner = self.one("sessions.owner", {"tenant": self.scope.tenant, "user": self.scope.user})
+        if owner is None:
+            return None
+        if self.scope.project is None:
+            return Rows(owner, None)
+        return Rows(owner, project_row(self, owner, self.scope.project))
+
+    def ensure(self) -> Rows:
+        """The rows of the scope, made if they are missing."""
+        assert self.scope is not None
+        names = {"tenant": self.scope.tenant, "user": self.scope.user}
+        self.run("sessions.add_owner", names)
+        owner = int(self.row("sessions.owner", names)[0])
+        project = None if self.scope.project is None else ensure_project(self, owner, self.scope.project)
+        self.rows = Rows(owner, project)
+        return self.rows
+
+
+class Database(Protocol):
+    """Where transactions begin. A scope of None is for looking after the whole store."""
+
+    def read(self, scope: Scope | None) -> AbstractContextManager[Tx]: ...
+    def snapshot(self, scope: Scope | None) -> AbstractContextManager[Tx]: ...
+    def write(self, scope: Scope | None) -> AbstractContextManager[Tx]: ...
+    def owners(self) -> Iterable[Scope | None]:
+        """The scopes that together are the whole store: each owner's, or None where one transaction sees them all."""
+        ...
+
+
+def ensure_project(tx: Tx, owner: int, name: str) -> int:
+    """The row of a project of this owner, made if it is missing."""
+    params: dict[str, object] = {"owner": owner, "name": name}
+    tx.run("sessions.add_project", params)
+    return int(tx.row("sessions.project", params)[0])
+
+
+def project_row(tx: Tx, owner: int, name: str | None) -> int | None:
+    """The row of a named project: None for no name, 0 (matches nothing) for a name never used."""
+    if name is None:
+        return None
+    return tx.one("sessions.project", {"owner": owner, "name": name}) or 0
