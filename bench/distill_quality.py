@@ -1,14 +1,14 @@
 """How good the memories are that are distilled without a model, against sessions labelled by careful reading.
 
-    python bench/distill_quality.py --transcripts DIR --labels tests/fixtures/distill [--half dev|dev2|frozen] [--show]
+    python bench/distill_quality.py --transcripts DIR --labels tests/fixtures/distill [--half dev|dev2|dev3|frozen] [--show]
 
 `DIR` holds one folder of transcripts an agent (`claude/`, `codex/`, …); the sessions that are labelled are swept into a
 store that is thrown away (or kept in `--store` for the next run). Each is distilled and vetted as the pipeline does it.
 A memory matches a label when it holds one of each group of its telling terms, or cites the words the label cites.
 Precision: produced that match something worth keeping or acceptable. Recall: importance of what was found of what was
 worth keeping. Junk: produced that cite a trap, or match nothing and are ephemeral by `EPHEMERAL`. Details are shown for
-the sessions that rules may learn from (`dev`), never for those that are only scored: `frozen`, and `dev2`, which was
-set aside when more labels were written.
+the sessions that rules may learn from (`dev`, `dev3`), never for those that are only scored: `frozen`, and `dev2`,
+which was set aside when more labels were written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ from recollect.distill.rules.session import distill
 from recollect.distill.vetting.vet import Vetted, vet
 from recollect.model import Event, Evidence, Memory
 
-HALVES = ("dev", "dev2", "frozen")
+HALVES = ("dev", "dev2", "dev3", "frozen")
+OPEN = ("dev", "dev3")  # rules may be learned from these, so what is made of them may be looked at
 GOALS = {"precision": 0.80, "recall": 0.60, "junk": 0.10}
 # What is told of the moment: narration, status, plans, requests to do something once.
 EPHEMERAL = re.compile(
@@ -74,13 +75,15 @@ class Half:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--transcripts", type=Path, required=True, help="directory with one folder an agent")
-    parser.add_argument("--labels", type=Path, required=True, help="directory with the folders dev, dev2 and frozen")
+    parser.add_argument("--labels", type=Path, required=True, help="directory with a folder for each half")
     parser.add_argument("--half", choices=HALVES, help="score one half only")
-    parser.add_argument("--show", action="store_true", help="print what was produced and missed (never of frozen)")
+    parser.add_argument(
+        "--show", action="store_true", help="print what was produced and missed (never of dev2 and frozen)"
+    )
     parser.add_argument("--store", type=Path, help="keep the swept sessions here for the next run")
     args = parser.parse_args()
-    if args.show and args.half != "dev":
-        parser.error("--show needs --half dev: nobody looks into the frozen half")
+    if args.show and args.half not in OPEN:
+        parser.error("--show needs --half dev or dev3: nobody looks into the frozen half")
     halves = [args.half] if args.half else list(HALVES)
     labels = {
         half: [json.loads(file.read_text()) for file in sorted((args.labels / half).glob("*.json"))] for half in halves

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from recollect import hookreply, promptindex
+from recollect import hook, hookreply, promptindex
 
 ASKING = "why can't I connect to postgres on my machine? which port was it"
 ENTRY = "[said by user, 2026-11-15]\n> Postgres for local development listens on port 5433.\n"
@@ -52,6 +53,14 @@ class Prepared:
         path.write_bytes(content)
         path.chmod(0o600)
         return path
+
+
+def left_unread(data_dir: Path, hours: float) -> Path:
+    """A whole record that a hook left so many hours ago."""
+    spool = data_dir / hook.SPOOL
+    now = spool / hook.capture(str(data_dir), "claude", b'{"session_id": "s"}', {})
+    then = spool / f"{time.time_ns() - round(hours * 3600e9):020d}{now.name[20:]}"
+    return now.rename(then)
 
 
 def name_of(directory: str | None) -> str:

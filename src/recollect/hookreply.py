@@ -3,6 +3,7 @@
 In: the record that was just put on the disk. Out: one JSON object for the hosts and events that take one, or nothing;
 nothing is also the answer to everything that is missing, damaged, not ours, or too late. No database and no JSON of
 ours is read: a start's answer lies ready as bytes, a prompt's comes from the warm process or from a prepared index.
+All that is computed for a start is whether anybody reads what hooks leave (`unread`).
 Loaded by the hook after the record is safe, so it imports only what is small.
 """
 
@@ -30,6 +31,7 @@ EVENTS = {
     "codex": {"SessionStart": START, "UserPromptSubmit": PROMPT},
     "gemini": {"SessionStart": START, "BeforeAgent": PROMPT},
     "cursor": {"sessionStart": START},
+    "opencode": {"SessionStart": START, "UserPromptSubmit": PROMPT},
 }
 PREPARED, MODE, SAID = "prepared", "mode", "said"
 NUDGE = (
@@ -45,6 +47,7 @@ _MAX_PATH = 4096
 _LEVELS = 64  # directories above the working directory that are looked up
 _ASK_SECONDS = 0.025
 _RESETS = ("clear", "compact")  # reasons to start after which the agent knows nothing of what it was told
+_SAID_BEGIN, _SAID_END = "<hook_context>", "</hook_context>"
 _OURS = "<recollect-task"  # how the prompts that we ourselves give to models begin
 
 
@@ -104,14 +107,13 @@ def _reply(data_dir: str, agent: str, body: bytes, env: Mapping[str, str], until
     event = events.get(name) if isinstance(name, str) else None
     if event is None:
         return b""
-    with _Folder(data_dir) as data, _Folder(PREPARED, data) as prepared:
+    with _Folder(data_dir) as data:
         session = given.get("session_id")
         said = _Said(data.handle, session if isinstance(session, str) else "")
         if event == START:
-            found = _start(prepared, agent, given)
-            said.add([0, said.name(found)] if given.get("source") in _RESETS else [said.name(found)])
-            return found
-        text = _recalled(_Asked(data_dir, data, prepared, agent, given), said, until)
+            return _started(data, agent, given, said)
+        with _Folder(PREPARED, data) as prepared:
+            text = _recalled(_Asked(data_dir, data, prepared, agent, given), said, until)
     return _envelope(str(name), text) if text else b""
 
 
@@ -122,23 +124,38 @@ class _Asked:
         self.data_dir, self.data, self.prepared, self.agent, self.given = data_dir, data, prepared, agent, given
 
 
-def _start(prepared: _Folder, agent: str, given: Mapping[str, Any]) -> bytes:
-    """The bytes that lie ready for the nearest directory, if there are any."""
+def _started(data: _Folder, agent: str, given: Mapping[str, Any], said: _Said) -> bytes:
+    """What lies ready, and one line when nobody reads what hooks leave; nothing when starts are switched off."""
+    from recollect import unread
+
+    try:
+        prepared = _Folder(PREPARED, data)
+    except FileNotFoundError:
+        return unread.told(data.handle, agent, b"")  # nobody ever read anything
+    with prepared:
+        found = _start(prepared, agent, given)
+    name = said.name(found or b"")
+    said.add([0, name] if given.get("source") in _RESETS else [name])
+    return b"" if found is None else unread.told(data.handle, agent, found)
+
+
+def _start(prepared: _Folder, agent: str, given: Mapping[str, Any]) -> bytes | None:
+    """The bytes that lie ready for the nearest directory; None when there is no such file."""
     roots = given.get("workspace_roots")
     first = roots[0] if isinstance(roots, list) and roots else None
     try:
         with _Folder("start", prepared) as folder:
             found = _nearest(folder, given.get("cwd") or first, agent, MAX_START)
     except OSError:
-        return b""
+        return None
     return found if found[:1] == b"{" and found.rstrip(b"\n")[-1:] == b"}" else b""
 
 
 def _recalled(asked: _Asked, said: _Said, until: float) -> str:
     """What is remembered that fits the prompt, or the nudge, as the settings want it."""
     mode = _content(asked.prepared.handle, MODE, 64).strip()
-    prompt = asked.given.get("prompt")
-    if mode not in (b"recall", b"nudge") or not isinstance(prompt, str) or not _worth_asking(prompt):
+    prompt = _typed(asked.given.get("prompt"))
+    if mode not in (b"recall", b"nudge") or not _worth_asking(prompt):
         return ""
     if mode == b"nudge":
         return NUDGE
@@ -147,7 +164,7 @@ def _recalled(asked: _Asked, said: _Said, until: float) -> str:
     if len(promptindex.asked_for(prompt)) < promptindex.MIN_WORDS or time.monotonic() >= until:
         return ""
     told = said.names()
-    start = _start(asked.prepared, asked.agent, asked.given)
+    start = _start(asked.prepared, asked.agent, asked.given) or b""
     if said.name(start) not in told:
         start = b""  # this session was told something else when it began
     by = min(until, time.monotonic() + _ASK_SECONDS)
@@ -203,6 +220,13 @@ def _from_warm(line: socket, until: float) -> tuple[str, list[int]] | None:
         return answer.get("text", b"").decode(), warmwire.names(answer.get("told", b""))
     except (OSError, ValueError):
         return None
+
+
+def _typed(prompt: object) -> str:
+    """What the person wrote: Gemini CLI puts before the first prompt what hooks said at the start."""
+    if not isinstance(prompt, str):
+        return ""
+    return prompt.partition(_SAID_END)[2] if prompt.startswith(_SAID_BEGIN) else prompt
 
 
 def _worth_asking(prompt: str) -> bool:

@@ -24,18 +24,25 @@ def waiting(lock: Path, seconds: float) -> Iterator[bool]:
 @contextmanager
 def alone(lock: Path) -> Iterator[bool]:
     """True when no other process holds this lock; where files cannot be locked, always."""
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+    try:
+        yield taken(handle)
+    finally:
+        os.close(handle)
+
+
+def taken(handle: int, seconds: float = 0.0) -> bool:
+    """Whether the lock on an open file or directory is ours, until it is closed; asked for so many seconds."""
     try:
         import fcntl
     except ImportError:
-        yield True
-        return
-    handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
-    try:
+        return True
+    until = time.monotonic() + seconds
+    while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
         except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.01)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 MAGIC = b"recollect index1"
 MAX_BYTES = 8 * 2**20
-MAX_PROMPT_CHARS = 20_000
 MIN_WORDS = 3  # a prompt with fewer words that tell something is not looked up
 FEW = 4  # entries that a prompt finds at most
 SHOWN_BYTES = 1_200  # of all that is shown together, about 400 tokens

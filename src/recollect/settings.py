@@ -17,14 +17,19 @@ from recollect.errors import InvalidInput
 
 PREFIX = "RECOLLECT_"
 _CORRECT = "Correct the file, or move it away."
-SECRETS = ("embedding_api_key", "llm_api_key")
+SECRETS = ("embedding_api_key", "llm_api_key", "database_url", "database_client_secret")
 
 
 Places = Mapping[str, tuple[Path, ...]]
 Prices = Mapping[str, tuple[float, ...]]
 Amounts = Mapping[str, float]
-CHOICES = {"llm": ("none", "anthropic", "openai", "command"), "inject_prompt": ("recall", "nudge", "off")}
-AMOUNTS = ("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens")  # what may be 0, but neither less nor without end
+CHOICES = {
+    "llm": ("none", "anthropic", "openai", "command"),
+    "inject_prompt": ("recall", "nudge", "off"),
+    "database_credentials": ("static", "file", "command", "oauth"),
+}
+# What may be 0, but neither less nor without end.
+AMOUNTS = ("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens", "database_statement_seconds")
 DENIED = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
     *("id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.*"),
@@ -37,6 +42,17 @@ class Settings:
     """Every setting, with its default. The comment after each is its documentation."""
 
     data_dir: Path = field(default_factory=lambda: default_data_dir(os.environ))  # where everything is kept
+    database_url: str = ""  # PostgreSQL to keep it in instead: postgresql://…; never shown
+    database_credentials: str = "static"  # its login: static (in the address or libpq's), file, command or oauth
+    database_credentials_file: Path | None = None  # file: holds the password, and is read at each connect
+    database_credentials_command: str = ""  # command: the program that prints the password, or JSON with user and end
+    database_token_url: str = ""  # oauth: where tokens are asked for; else DATABRICKS_HOST
+    database_token_scope: str = ""  # oauth: what they are asked for; all-apis for Lakebase
+    database_client_id: str = ""  # oauth: who asks; else DATABRICKS_CLIENT_ID
+    database_client_secret: str = ""  # oauth: with what; else DATABRICKS_CLIENT_SECRET; never shown
+    database_lakebase: str = ""  # oauth: the Lakebase endpoint (projects/…) or instance; else LAKEBASE_ENDPOINT
+    database_connections: int = 10  # how many connections one process may hold
+    database_statement_seconds: float = 30.0  # what one statement may take; 0: without end
     tenant: str = "local"  # whose memory: the organisation
     user: str = ""  # whose memory: the person; empty means the operating system's user
     project: str = ""  # fixed project; empty means it follows the working directory
@@ -171,7 +187,7 @@ def _typed(name: str, value: Any, source: str) -> Any:
     """The value in the setting's own type."""
     default = next(item for item in fields(Settings) if item.name == name)
     try:
-        if name in ("data_dir", "model_dir"):
+        if name in ("data_dir", "model_dir", "database_credentials_file"):
             return Path(value).expanduser()
         if name == "projects":
             return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}

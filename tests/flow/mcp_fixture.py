@@ -106,7 +106,7 @@ class Tools:
 
     def __init__(self, data_dir: Path, work: Path, **settings: Any) -> None:
         self.data_dir = data_dir
-        loaded = load(data_dir=data_dir, embedder="none", **settings)
+        loaded = load(data_dir=data_dir, **{"embedder": "none", **settings})
         project = resolve(work).name
         self.place = Place(loaded, Scope().within(project), "directory", str(work))
         self.opened = Opened(lambda: self.place)

@@ -32,13 +32,13 @@ def test_what_agents_are_told_is_shown_and_nothing_else(filled: Cli) -> None:
     ]
 
 
-@pytest.mark.parametrize("host", ["claude", "codex", "gemini", "cursor", "grok", "file", "prompt"])
+@pytest.mark.parametrize("host", ["claude", "codex", "gemini", "opencode", "cursor", "grok", "file", "prompt"])
 def test_each_host_has_its_form(filled: Cli, host: str) -> None:
     shown = filled("context", "--standing", "--host", host, "--json").json
     assert (shown["host"], len(shown["memories"])) == (host, 2)
     assert shown["text"] == filled("context", "--standing", "--host", host).out
     assert PROJECT in shown["text"]
-    given = json.loads(shown["output"]) if host in ("claude", "codex", "gemini", "cursor") else {}
+    given = json.loads(shown["output"]) if host in ("claude", "codex", "gemini", "opencode", "cursor") else {}
     said = given.get("hookSpecificOutput", {"additionalContext": given.get("additional_context", shown["output"])})
     assert said["additionalContext"] == shown["text"]
 

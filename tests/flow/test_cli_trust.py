@@ -91,6 +91,20 @@ def test_undo_brings_back_what_was_superseded(cli: Cli, story: dict[str, str]) -
     assert cli("undo", story["old"]).code == 1
 
 
+@pytest.mark.parametrize("verb", ["undo", "confirm"])
+def test_what_was_put_away_is_put_back(cli: Cli, work: Path, story: dict[str, str], verb: str) -> None:
+    with Recollect.open(scope=Scope("local", os_user(), resolve(work).name), background=False) as memory:
+        memory.archive(story["web"])
+    assert story["web"] not in [one["id"] for one in cli("list", "--json").json["memories"]]
+    assert "`recollect undo` puts it back" in cli("show", story["web"]).out
+    ran = cli(verb, story["web"])
+    assert ran.code == 0
+    assert "archived" not in ran.out
+    shown = cli("list", "--json").json["memories"]
+    assert [one["trust"] for one in shown if one["id"] == story["web"]] == ["user" if verb == "confirm" else "quoted"]
+    assert cli("undo", story["web"]).code == 1
+
+
 def test_remember_says_what_it_takes_the_place_of(cli: Cli, story: dict[str, str]) -> None:
     shown = cli("remember", "The port of postgres is 7000").out.splitlines()
     assert shown[0].startswith("Remembered: ")

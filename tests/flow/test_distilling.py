@@ -86,13 +86,13 @@ def test_what_the_rest_of_the_session_takes_back_is_retired_and_stays_history(
     assert [one.id for one in memory.memories(as_of=rule.occurred_at) if one.id == rule.id]
 
 
-def test_what_a_person_changed_is_theirs(memory: Recollect, agents: Agents, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = told(agents, RULE)
+@pytest.mark.parametrize(("said", "later"), TAKEN_BACK.values(), ids=TAKEN_BACK)
+def test_what_a_person_changed_is_theirs(memory: Recollect, agents: Agents, said: str, later: str) -> None:
+    path = told(agents, said)
     memory.sweep()
     (rule,) = about(memory, "mocks")
     memory.update(rule.id, content="Never use mocks, except of the clock.")
-    monkeypatch.setattr(distilling, "distill", lambda session, events, digest: [])
-    grow(path, claude_turn(S, 5, "No, scrap that."))
+    grow(path, claude_turn(S, 5, later))
     memory.sweep()
     assert memory.get(rule.id).superseded_at is None
 

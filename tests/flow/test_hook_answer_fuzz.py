@@ -20,7 +20,7 @@ from tests.flow.test_hook_fuzz import NAMES, values, words
 from tests.prepared_fixture import ASKING, ENTRIES, Prepared
 from tests.prompts_fixture import ASKED, MEMORIES, UNRELATED
 
-LIMITS = {"claude": 10_000, "codex": 10_000, "gemini": 10_000, "cursor": 10_000}  # characters that a host takes
+LIMITS = dict.fromkeys(hookreply.EVENTS, 10_000)  # characters that a host takes
 GROUPS = {
     "start": ("SessionStart", "sessionStart"),
     "prompt": ("UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt"),
@@ -89,7 +89,7 @@ def check(answer: bytes, agent: str) -> None:
 def everything(data_dir: Path, mode: str = "recall") -> Prepared:
     """A data directory where every kind of answer lies ready."""
     one = Prepared(data_dir).mode(mode)
-    for agent in (*LIMITS, "grok", "opencode"):
+    for agent in (*LIMITS, "grok"):
         one.start("What is known everywhere.", None, agent)
         one.start("What is known here. " * 300, "/home/ann/app", agent)
     one.index([*ENTRIES, *((name, text, f"> {text}\n") for name, text in MEMORIES.items())])

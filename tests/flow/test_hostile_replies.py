@@ -70,11 +70,8 @@ def test_there_are_fifteen() -> None:
     assert len(HOSTILE) == 15
 
 
-def test_an_honest_answer_is_kept_with_its_evidence(
-    opened: Callable[..., Recollect], endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Else the test above would show nothing. The rules say nothing here: they would know it without the model."""
-    monkeypatch.setattr("recollect.pipeline.distilling.distill", lambda session, events, digest: [])
+def test_an_honest_answer_is_kept_with_its_evidence(opened: Callable[..., Recollect], endpoint: Endpoint) -> None:
+    """Else the test above would show nothing."""
     told = "My sister Ida painted the heron on the logo."
     said = f"Thanks. {told}"
     honest = item(told, "fact", evidence=[{"event": "e1", "quote": told}])

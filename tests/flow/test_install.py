@@ -163,7 +163,7 @@ def test_skills_and_the_subagent_are_there_and_complete(cli: Cli, own_home: Path
 def test_the_variables_of_the_agents_lead_the_way(
     cli: Cli, own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And back: also when they are not set any more, for the receipt knows."""
+    """And back: also when they are not set any more, for the inventory knows."""
     places = {
         "CLAUDE_CONFIG_DIR": "claude",
         "CODEX_HOME": "codex",
@@ -211,7 +211,7 @@ def test_install_and_uninstall_leave_every_byte_as_it_was(agent: str, cli: Cli, 
 
 @pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n", '{"hooks": {}}', '{"hooks": {"Stop": [], "Other": []}}'])
 def test_what_was_there_and_empty_is_so_again(text: str, cli: Cli, own_home: Path) -> None:
-    """By the receipt: nothing else could tell."""
+    """By the inventory: nothing else could tell."""
     file = own_home / ".codex" / "hooks.json"
     file.parent.mkdir()
     file.write_text(text)
@@ -223,9 +223,9 @@ def test_what_was_there_and_empty_is_so_again(text: str, cli: Cli, own_home: Pat
 
 def test_an_empty_home_is_empty_again(cli: Cli, own_home: Path) -> None:
     cli("install", *AGENTS)
-    receipt = own_home / ".local/share/recollect/install.json"
-    assert stat.S_IMODE(receipt.stat().st_mode) == 0o600
-    assert stat.S_IMODE(receipt.parent.stat().st_mode) == 0o700
+    inventory = own_home / ".local/share/recollect/install.json"
+    assert stat.S_IMODE(inventory.stat().st_mode) == 0o600
+    assert stat.S_IMODE(inventory.parent.stat().st_mode) == 0o700
     assert cli("uninstall", "all").code == 0
     assert tree(own_home) == {}
 
@@ -243,7 +243,7 @@ def test_doing_it_again_changes_nothing(cli: Cli, used: Path) -> None:
     assert tree(used) == gone
 
 
-def test_without_the_receipt_it_is_found_by_what_it_is(cli: Cli, used: Path) -> None:
+def test_without_the_inventory_it_is_found_by_what_it_is(cli: Cli, used: Path) -> None:
     """In this home nothing was there and empty before, so even this is exact."""
     (used / ".cursor/mcp.json").unlink()
     before = tree(used)
@@ -255,7 +255,7 @@ def test_without_the_receipt_it_is_found_by_what_it_is(cli: Cli, used: Path) -> 
     assert all(what is None for _, what in left.values())  # empty directories: nobody knows whose they were
 
 
-def test_a_broken_receipt_is_as_none(cli: Cli, used: Path) -> None:
+def test_a_broken_inventory_is_as_none(cli: Cli, used: Path) -> None:
     cli("install", "codex")
     for text in ("{", "[]", '{"agents": 5}', '{"agents": {"codex": 5}}', '{"agents": {"codex": {"files": []}}}'):
         (used / ".local/share/recollect/install.json").write_text(text)

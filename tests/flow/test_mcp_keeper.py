@@ -6,6 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from recollect.mcp import keeper
 from recollect.mcp.keeper import Keeper, records
 from recollect.mcp.vectors import FEW
 from recollect.models.tiny import TinyEmbedder
-from recollect.recall.meaning import Meaning
 from recollect.settings import load
 from tests.flow.mcp_fixture import Talk, Tools
 from tests.flow.transcripts_fixture import Agents, uid
+from tests.llm_fixture import Endpoint, send
 
 
 def tell(data_dir: Path, session: str, path: Path | None) -> None:
@@ -73,7 +74,6 @@ def test_nothing_is_opened_while_there_is_nothing_to_do(tools: Tools) -> None:
     keeping.start()
     time.sleep(0.3)
     assert keeping.stop(5)
-    assert not tools.opened.is_open
     assert not tools.data_dir.exists()
 
 
@@ -93,9 +93,17 @@ def test_work_that_fails_takes_nothing_down(tools: Tools, monkeypatch: pytest.Mo
     assert keeping.stop(5)
 
 
-def test_vectors_that_wait_are_made_after_a_search(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+def vectors(handler: BaseHTTPRequestHandler, asked: dict[str, Any]) -> None:
+    """An embedder's server."""
+    made = TinyEmbedder().embed(asked["input"]).tolist()
+    rows = [{"index": place, "embedding": row} for place, row in enumerate(made)]
+    send(handler, 200, json.dumps({"data": rows}).encode())
+
+
+def test_vectors_that_wait_are_made_after_a_search(make_tools: Callable[..., Tools], endpoint: Endpoint) -> None:
     """Many afterwards; a few before it is answered."""
-    monkeypatch.setattr(Meaning, "embedder", lambda self: TinyEmbedder())
+    endpoint.answers = [vectors]
+    tools = make_tools(embedder="remote", embedding_url=endpoint.url, embedding_model="m", embedding_dim=64)
     waiting = tools.memory.store.vectors.pending
     for number in range(FEW + 1):
         tools.memory.record("s1", "user", f"The heron stands still {number}")
@@ -103,7 +111,7 @@ def test_vectors_that_wait_are_made_after_a_search(tools: Tools, monkeypatch: py
     keeping.start()
     tools.text("memory_status")
     time.sleep(0.2)
-    assert waiting() == FEW + 1
+    assert (waiting(), endpoint.calls) == (FEW + 1, 0)
     assert "words alone" in tools.text("memory_search", query="heron")
     assert until(lambda: waiting() == 0)
     assert keeping.stop(5)

@@ -380,7 +380,9 @@ def test_a_mistake_of_ours_is_told_without_its_words(
     monkeypatch.setattr(tools.memory, "recall", broken)
     assert tools.error("memory_search", query="x").startswith("unexpected KeyError")
     assert "remembered" not in tools.error("recall", query="x")
-    assert "unexpected KeyError" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "unexpected KeyError" in said
+    assert "remembered" not in said
 
 
 def test_a_store_that_cannot_be_opened_is_told_and_tried_again(tools: Tools) -> None:

@@ -224,7 +224,7 @@ def test_ages_are_told_as_of_the_day(app: Recollect, repo: Path, clock: HandCloc
 
 def test_nothing_to_say_is_an_empty_file(app: Recollect, repo: Path) -> None:
     app.prepare()
-    assert [start(app, repo, host) for host in HOOKED] == [b""] * 4
+    assert [start(app, repo, host) for host in HOOKED] == [b""] * 5
     assert hook_says(app, repo) == b""
     assert list((data_of(app) / "memory").glob("*.md")) == []
 

@@ -46,7 +46,7 @@ def printed(memory: Recollect, name: str, here: Path, agent: str = "claude", **m
 
 @pytest.mark.parametrize(
     ("agent", "name"),
-    [("claude", "SessionStart"), ("codex", "SessionStart"), ("gemini", "SessionStart"), ("cursor", "sessionStart")],
+    [*((name, "SessionStart") for name in ("claude", "codex", "gemini", "opencode")), ("cursor", "sessionStart")],
 )
 def test_what_is_remembered_is_there_when_the_next_session_starts(
     memory: Recollect, here: Path, agent: str, name: str
@@ -58,7 +58,10 @@ def test_what_is_remembered_is_there_when_the_next_session_starts(
     assert printed(memory, name, here / "src", agent) == text
 
 
-@pytest.mark.parametrize(("agent", "name"), [("claude", "UserPromptSubmit"), ("gemini", "BeforeAgent")])
+@pytest.mark.parametrize(
+    ("agent", "name"),
+    [("claude", "UserPromptSubmit"), ("gemini", "BeforeAgent"), ("opencode", "UserPromptSubmit")],
+)
 def test_what_is_remembered_answers_a_prompt_once(memory: Recollect, here: Path, agent: str, name: str) -> None:
     memory.remember(PORT, kind="fact")
     memory.prepare()

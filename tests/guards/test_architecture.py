@@ -28,6 +28,7 @@ VALUES = {
     "hookreply",
     "promptindex",
     "quickhash",
+    "unread",
     "usualwords",
     "warmwire",
 }

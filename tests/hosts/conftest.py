@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.agents import Agent, find_claude, find_codex
+from tests.hosts.agents import Agent, find_claude, find_codex, find_gemini, find_opencode
 from tests.hosts.host import BRANCH, REMOTE, Host
 from tests.hosts.scripted_model import serving
 
-FIND: dict[str, Callable[[], Agent]] = {"codex": find_codex, "claude": find_claude}
+FIND: dict[str, Callable[[], Agent]] = {
+    "codex": find_codex,
+    "claude": find_claude,
+    "gemini": find_gemini,
+    "opencode": find_opencode,
+}
 
 
 @pytest.fixture(scope="session", params=FIND)

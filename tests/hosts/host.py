@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,16 +46,19 @@ class Host:
     ) -> subprocess.Popen[str]:
         """Start the agent with a prompt, in a process group of its own."""
         self.model.follow(*script)
-        return subprocess.Popen(
-            self.agent.words(prompt, *options, **how),
-            env={**self.env, **env},
-            cwd=self.project,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as stdin:
+            stdin.write(self.agent.typed(prompt))
+            stdin.seek(0)
+            return subprocess.Popen(
+                self.agent.words(prompt, *options, **how),
+                env={**self.env, **env},
+                cwd=self.project,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                start_new_session=True,
+            )
 
     def run(self, prompt: str, *script: Answer, **how: Any) -> subprocess.CompletedProcess[str]:
         """Let the agent do a prompt, to the end."""
@@ -131,8 +135,10 @@ def await_line(host: Host, *pieces: str) -> None:
     """Until all of these stand in a transcript: agents write them a moment later than they do things."""
     until = time.monotonic() + HOST_SECONDS
     while time.monotonic() < until:
-        if any(all(piece in path.read_text() for piece in pieces) for path in host.agent.transcripts(host.home)):
-            return
+        for path in host.agent.transcripts(host.home):
+            content = path.read_bytes()
+            if all(piece.encode() in content for piece in pieces):
+                return
         time.sleep(0.02)
     raise AssertionError(f"no transcript with {pieces}")
 

@@ -1,7 +1,9 @@
-"""A model on loopback that says what a test wrote down, in the two languages the agents speak to theirs.
+"""A model on loopback that says what a test wrote down, in the languages the agents speak to theirs.
 
-Codex asks the Responses API (`POST …/responses`), Claude Code the Messages API (`POST …/messages`). Every request is
-kept, so a test can look at what a model would have been shown, and what each answer is said to have used is kept too.
+Codex asks the Responses API (`POST …/responses`), Claude Code the Messages API (`POST …/messages`), Gemini CLI the
+Gemini API (`POST …:streamGenerateContent`) and OpenCode that of chat completions (`POST …/chat/completions`). Every
+request is kept, so a test can look at what a model would have been shown, and what each answer is said to have used is
+kept too.
 """
 
 from __future__ import annotations
@@ -84,9 +86,7 @@ class ScriptedModel:
         return number, said, used
 
     def _chosen(self, request: Request) -> Said:
-        asked = [
-            each.get("content") for each in request.get("input") or request["messages"] if each.get("role") == "user"
-        ]
+        asked = [each.get("content") or each.get("parts") for each in turns(request) if each.get("role") == "user"]
         aside = [said for words, said in self.asides.items() if json.dumps(words) in json.dumps(asked)]
         if aside:
             return aside[0]
@@ -97,6 +97,41 @@ class ScriptedModel:
     def total(self) -> Used:
         """All that was used."""
         return Used(*(sum(bucket) for bucket in zip(*self.used, strict=True)))
+
+
+def turns(request: Request) -> list[dict[str, Any]]:
+    """What was said so far, whatever it is called in this language."""
+    found: list[dict[str, Any]] = request.get("input") or request.get("messages") or request["contents"]
+    return found
+
+
+def offered(request: Request) -> list[tuple[str, str | None]]:
+    """The tools that the model may call, and the namespace of each, if it has one."""
+    found: list[tuple[str, str | None]] = []
+    for tool in request.get("tools", []):
+        found += [(tool["name"], None)] if "name" in tool else []
+        found += [(each["name"], tool["name"]) for each in tool.get("tools", [])]
+        found += [(tool["function"]["name"], None)] if "function" in tool else []
+        found += [(each["name"], None) for each in tool.get("functionDeclarations", [])]
+    return found
+
+
+def last_result(request: Request) -> str:
+    """What the last tool call came to, as JSON."""
+    said = [each for turn in turns(request) for each in (turn, *_parts(turn))]
+    found = [
+        each
+        for each in said
+        if each.get("type") in ("function_call_output", "tool_result")
+        or each.get("role") == "tool"
+        or "functionResponse" in each
+    ]
+    return json.dumps(found[-1:])
+
+
+def _parts(turn: dict[str, Any]) -> list[dict[str, Any]]:
+    inside = turn.get("content") or turn.get("parts") or []
+    return [part for part in inside if isinstance(part, dict)]
 
 
 def responses(model: ScriptedModel, request: Request) -> bytes:
@@ -172,6 +207,53 @@ def messages(model: ScriptedModel, request: Request) -> bytes:
     )
 
 
+def completions(model: ScriptedModel, request: Request) -> bytes:
+    """Chat completions, as a stream of pieces. Here too the cached tokens are a part of the input."""
+    number, said, used = model.answer(request)
+    chunk = {"id": _id("chatcmpl", number), "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
+    if isinstance(said, Call):
+        function = {"name": said.tool, "arguments": json.dumps(said.arguments)}
+        call = {"index": 0, "id": _id("call", number), "type": "function", "function": function}
+        delta, reason = {"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls"
+    else:
+        delta, reason = {"role": "assistant", "content": _words(said)}, "stop"
+    usage = {
+        "prompt_tokens": used.input + used.cached,
+        "prompt_tokens_details": {"cached_tokens": used.cached},
+        "completion_tokens": used.output,
+        "total_tokens": sum(used),
+    }
+    pieces: list[dict[str, Any]] = [
+        {**chunk, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
+        {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage},
+    ]
+    return b"".join(map(_data, pieces)) + b"data: [DONE]\n\n"
+
+
+def content(model: ScriptedModel, request: Request, *, stream: bool) -> bytes:
+    """The Gemini API: a stream of one piece, or that piece. The cached tokens are a part of the prompt's."""
+    number, said, used = model.answer(request)
+    call = {"functionCall": {"name": said.tool, "args": said.arguments}} if isinstance(said, Call) else None
+    answer: dict[str, Any] = {
+        "candidates": [
+            {
+                "index": 0,
+                "content": {"role": "model", "parts": [call or {"text": _words(said)}]},
+                "finishReason": "STOP",
+            }
+        ],
+        "usageMetadata": {
+            "promptTokenCount": used.input + used.cached,
+            "cachedContentTokenCount": used.cached,
+            "candidatesTokenCount": used.output,
+            "totalTokenCount": sum(used),
+        },
+        "modelVersion": "scripted",
+        "responseId": _id("resp", number),
+    }
+    return _data(answer) if stream else json.dumps(answer).encode()
+
+
 @contextmanager
 def serving() -> Iterator[ScriptedModel]:
     """A model that can be asked on a port of its own."""
@@ -193,6 +275,12 @@ def serving() -> Iterator[ScriptedModel]:
                 self.reply(responses(model, request), "text/event-stream")
             elif path.endswith("/messages"):
                 self.reply(messages(model, request), "text/event-stream")
+            elif path.endswith("/chat/completions"):
+                self.reply(completions(model, request), "text/event-stream")
+            elif path.endswith(":streamGenerateContent"):
+                self.reply(content(model, request, stream=True), "text/event-stream")
+            elif path.endswith(":generateContent"):
+                self.reply(content(model, request, stream=False), "application/json")
             else:
                 self.reply(b'{"input_tokens":10}', "application/json")
 
@@ -232,6 +320,10 @@ def _id(kind: str, number: int) -> str:
 
 def _words(said: Said) -> str:
     return said.text if isinstance(said, Say) else ""
+
+
+def _data(piece: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps(piece)}\n\n".encode()
 
 
 def _stream(*events: dict[str, Any]) -> bytes:

@@ -6,10 +6,17 @@ import pytest
 
 from recollect import Event
 from tests.hosts.host import BRANCH, PROJECT, Host, await_line, kill, only, said
-from tests.hosts.scripted_model import Hang, Say
+from tests.hosts.scripted_model import Call, Hang, Say
 
 pytestmark = pytest.mark.slow
 
+# What stands in a transcript once the result of a command does.
+RESULT = {
+    "codex": "marzipan\\n",
+    "claude": '"tool_result"',
+    "gemini": '"functionResponse"',
+    "opencode": '"status":"completed"',
+}
 PROMPT = 'Make  a "file"\nwith the word für \\marzipan\\ in it: 🍬 $HOME `x` <b>&amp;</b>'
 COMMAND = "echo marzipan > made.txt && cat made.txt"
 
@@ -23,8 +30,10 @@ def test_what_hooks_told_of_is_kept_whole(host: Host) -> None:
 
     session, events = only(host.sessions()), host.events()
     assert session.id.startswith(f"{host.agent.flavor}:")
-    assert (session.project, session.branch, session.cwd) == (PROJECT, BRANCH, str(host.project))
-    assert (session.agent_version, session.interactive) == (host.agent.version, False)
+    assert (session.project, session.cwd) == (PROJECT, str(host.project))
+    assert session.branch == (BRANCH if host.agent.flavor in ("codex", "claude") else None)
+    assert session.agent_version == (None if host.agent.flavor == "gemini" else host.agent.version)
+    assert session.interactive is (None if host.agent.flavor in ("gemini", "opencode") else False)
     assert said(events, "user_prompt") == [PROMPT]
     assert said(events, "assistant_text") == ["The file is there."]
     call, result = (only([event for event in events if event.kind == kind]) for kind in ("tool_call", "tool_result"))
@@ -93,7 +102,7 @@ def test_a_killed_agent_leaves_what_it_had_done(host: Host) -> None:
     process = host.begin(PROMPT, host.agent.shell(COMMAND), Hang())
     try:
         assert host.model.hanging.wait(90)
-        await_line(host, COMMAND, "marzipan\\n" if host.agent.flavor == "codex" else '"tool_result"')
+        await_line(host, COMMAND, RESULT[host.agent.flavor])
     finally:
         kill(process)
 
@@ -133,8 +142,9 @@ def test_a_resumed_session_grows_by_the_new_turn(host: Host) -> None:
     assert host.covered()
 
 
+@pytest.mark.parametrize("agent", ["codex", "claude", "opencode"], indirect=True)
 def test_a_forked_session_repeats_nothing(host: Host) -> None:
-    """Claude Code copies the history into the fork and Codex points at it; it is kept, and paid for, where it was."""
+    """Claude Code and OpenCode copy the history into the fork, Codex points at it; it is kept, and paid for, once."""
     host.run("Make a file.", host.agent.shell(COMMAND), Say("The file is there."))
     host.drain()
     first = only(host.sessions()).id
@@ -150,6 +160,7 @@ def test_a_forked_session_repeats_nothing(host: Host) -> None:
     assert host.covered()
 
 
+@pytest.mark.parametrize("agent", ["codex", "claude", "opencode"], indirect=True)
 def test_a_subagent_is_a_session_of_its_own(host: Host) -> None:
     """Its records name the parent's session; its prompt is the model's, not the person's."""
     host.model.asides["Look for widgets."] = Say("No widgets here.")
@@ -167,6 +178,23 @@ def test_a_subagent_is_a_session_of_its_own(host: Host) -> None:
         "Look for widgets.",
         "Send somebody.",
     ]
+    assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
+    assert host.covered()
+
+
+@pytest.mark.parametrize("agent", ["gemini"], indirect=True)
+def test_a_subagent_of_gemini_is_found_by_the_sweep(host: Host) -> None:
+    """No hook tells of it, and it hands in its result by a tool."""
+    host.model.asides["Look for widgets."] = Call("complete_task", {"result": "No widgets here."})
+    host.run("Send somebody.", *host.agent.delegate("Look for widgets."), Say("There are none."))
+    host.drain()
+    parent = only(host.sessions())
+    host.recollect("sweep")
+    child = only([session for session in host.sessions() if session.id != parent.id])
+    assert (child.parent, child.relation, child.project) == (parent.id, "subagent", PROJECT)
+    theirs = [event for event in host.events() if event.session == child.id]
+    assert [(e.text, e.origin) for e in theirs if e.kind == "user_prompt"] == [("Look for widgets.", "assistant")]
+    assert "No widgets here." in only([event for event in theirs if event.kind == "tool_call"]).text
     assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
     assert host.covered()
 

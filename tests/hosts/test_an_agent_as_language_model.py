@@ -23,6 +23,7 @@ TOLD = "The office cat is called Miso."
 ANSWER = {"memories": [{"kind": "fact", "content": TOLD, "evidence": [{"event": "e1", "quote": TOLD}]}]}
 
 
+@pytest.mark.parametrize("agent", COMMANDS, indirect=True)
 def test_an_agent_answers_and_its_run_is_not_captured(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in host.env.items():
         monkeypatch.setenv(name, value)

@@ -46,6 +46,7 @@ def ask(host: Host, *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.parametrize("agent", ["codex", "claude"], indirect=True)
 def test_hooks_server_and_skills_of_the_plugin_work(plugged: Host) -> None:
     plugged.data_dir.mkdir(mode=0o700)
     spool = Spool(plugged.data_dir)

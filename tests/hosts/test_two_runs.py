@@ -6,28 +6,27 @@ model is shown it at the start and when the prompt asks, and finds it by asking 
 
 from __future__ import annotations
 
-import json
+import html
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from recollect.frame import BLOCK, MARK
-from tests.hosts.host import Host
-from tests.hosts.scripted_model import Call, Request, Say
+from recollect.frame import BLOCK, MARK, OPENING
+from tests.hosts.host import Host, said
+from tests.hosts.scripted_model import Call, Request, Say, last_result, offered
 
 pytestmark = pytest.mark.slow
 
-INSTALLED_AS = {"codex": "codex", "claude": "claude-code"}
 # A person is asked once whether tools of a server may be used; here nobody can be.
-ALLOWED = {"codex": (), "claude": ("--allowedTools", "mcp__recollect__memory_search")}
+ALLOWED = {"claude": ("--allowedTools", "mcp__recollect__memory_search")}
 DECISION = "We use port 5544 for postgres in this project, because 5433 is taken by the old cluster."
 QUESTION = "Which port should the postgres container of this project listen on?"
 
 
 @pytest.fixture
 def installed(bare: Host) -> Host:
-    bare.recollect("install", INSTALLED_AS[bare.agent.flavor])
+    bare.recollect("install", bare.agent.name)
     return bare
 
 
@@ -50,32 +49,19 @@ def texts(request: Request) -> list[str]:
 
 
 def block_in(request: Request) -> str:
-    """The block of ours that a request holds."""
-    found = [block[0] for text in texts(request) if MARK in text for block in BLOCK.finditer(text)]
+    """The block of ours that a request holds. Gemini CLI escapes the brackets of what hooks say."""
+    shown = [html.unescape(text) if "<hook_context>" in text else text for text in texts(request)]
+    found = [block[0] for text in shown if MARK in text for block in BLOCK.finditer(text)]
     return next((block for block in found if "5544" in block), "")
-
-
-def answered(request: Request) -> str:
-    """What the last tool call came to."""
-    said = request.get("input") or [part for each in request["messages"] for part in blocks(each)]
-    return json.dumps([part for part in said if part.get("type") in ("function_call_output", "tool_result")][-1:])
-
-
-def blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
-    return [part for part in message["content"] if isinstance(part, dict)]
 
 
 def search(question: str) -> Callable[[Request], Call]:
     """Ask the memory server, by the name under which the agent offers it."""
 
     def call(request: Request) -> Call:
-        for tool in request.get("tools", []):
-            offered = [(tool.get("name", ""), None)]
-            offered += [(each.get("name", ""), tool.get("name")) for each in tool.get("tools", [])]  # a namespace
-            for name, space in offered:
-                if name.endswith("memory_search"):
-                    return Call(name, {"query": question}, space)
-        raise AssertionError(f"memory_search is not offered: {[tool.get('name') for tool in request.get('tools', [])]}")
+        found = [tool for tool in offered(request) if tool[0].endswith("memory_search")]
+        assert found, f"memory_search is not offered: {offered(request)}"
+        return Call(found[0][0], {"query": question}, found[0][1])
 
     return call
 
@@ -86,10 +72,26 @@ def test_the_next_run_begins_with_what_the_last_one_was_told(installed: Host) ->
     before = len(installed.model.requests)
     installed.run("Say hello.", Say("Hello."))
     block = block_in(installed.model.requests[before])
-    assert "postgres" in block
+    assert block.startswith(OPENING)
+    assert "\n> We use port 5544 for postgres" in block
     assert "not instructions" in block
     assert len(block) <= 10_000
     assert len(block) / 3 <= 2_500
+
+
+def test_what_was_shown_is_kept_apart_from_what_was_said(installed: Host) -> None:
+    """The person's words stay the person's, to the letter, beside a block at the start and one on the prompt."""
+    installed.run(DECISION, Say("Noted."))
+    installed.drain()
+    installed.run("Say hello.", Say("Hello."))
+    installed.recollect("config", "set", "inject_start", "false")
+    installed.drain()
+    installed.run(QUESTION, Say("5544."))
+    installed.drain()
+    events = installed.events()
+    assert said(events, "user_prompt") == [DECISION, "Say hello.", QUESTION]
+    assert [event.text for event in events if "5544" in event.text and event.kind == "injected_context"] == []
+    assert installed.covered()
 
 
 def test_a_prompt_is_answered_from_memory_when_it_asks(installed: Host) -> None:
@@ -107,8 +109,8 @@ def test_a_prompt_is_answered_from_memory_when_it_asks(installed: Host) -> None:
 def test_the_model_finds_it_by_asking_the_memory_server(installed: Host) -> None:
     installed.run(DECISION, Say("Noted."))
     installed.drain()
-    installed.run(QUESTION, search("postgres port"), Say("5544."), options=ALLOWED[installed.agent.flavor])
-    assert "5544" in answered(installed.model.requests[-1])
+    installed.run(QUESTION, search("postgres port"), Say("5544."), options=ALLOWED.get(installed.agent.flavor, ()))
+    assert "5544" in last_result(installed.model.requests[-1])
 
 
 def test_what_was_shown_is_not_taken_for_new(installed: Host) -> None:
@@ -125,7 +127,7 @@ def test_what_was_shown_is_not_taken_for_new(installed: Host) -> None:
 
 def test_uninstall_leaves_the_home_as_it_was(bare: Host) -> None:
     before = {path: path.read_bytes() for path in bare.home.rglob("*") if path.is_file()}
-    bare.recollect("install", INSTALLED_AS[bare.agent.flavor])
-    bare.recollect("uninstall", INSTALLED_AS[bare.agent.flavor])
+    bare.recollect("install", bare.agent.name)
+    bare.recollect("uninstall", bare.agent.name)
     after = {path: path.read_bytes() for path in bare.home.rglob("*") if path.is_file()}
     assert after == before

@@ -24,7 +24,7 @@ def test_a_secret_that_a_tool_printed_is_in_no_file(host: Host) -> None:
     token = made_up_token()
     (host.project / "notes.txt").write_text(f"token: {token}\n")
     host.run("What does it say?", host.agent.shell("cat notes.txt"), Say(f"It says {token}, all of it."))
-    assert any(token in path.read_text() for path in host.agent.transcripts(host.home))
+    assert any(token.encode() in path.read_bytes() for path in host.agent.transcripts(host.home))
     host.drain()
 
     assert host.files_with(token) == []

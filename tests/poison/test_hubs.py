@@ -135,6 +135,34 @@ def test_what_a_person_put_back_stays(memory: Recollect) -> None:
     assert away(memory) == set()
 
 
+def test_only_a_person_puts_it_back_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What talks an agent into bringing it back may be what is in quarantine."""
+    from recollect.cli.main import main
+
+    settings = load(data_dir=tmp_path / "data").settings
+
+    def opened() -> Recollect:
+        return Recollect.open(settings=settings, embedder=Planting(TinyEmbedder()), background=False)
+
+    with opened() as memory:
+        keep(memory, HONEST)
+        (planted,) = keep(memory, [MIDDLE])
+        memory.maintain()
+    undo = ["--data-dir", str(tmp_path / "data"), "undo", "--all-projects", planted]
+    with monkeypatch.context() as agent:
+        agent.setenv("CLAUDECODE", "1")
+        assert main(undo) == 2
+    assert "only the user can bring back what was quarantined" in capsys.readouterr().err
+    with opened() as memory:
+        assert away(memory) == {planted}
+    assert main(undo) == 0
+    with opened() as memory:
+        assert (memory.maintain().quarantined, away(memory)) == (0, set())
+        assert memory.get(planted).trust == "quoted"
+
+
 def test_a_few_memories_are_no_ground_for_a_verdict(memory: Recollect) -> None:
     keep(memory, [*HONEST[:20], MIDDLE])
     assert memory.maintain().quarantined == 0
@@ -149,7 +177,7 @@ def test_it_stands_in_the_audit_and_in_doctor(tmp_path: Path, capsys: pytest.Cap
         (planted,) = keep(memory, [MIDDLE])
         memory.maintain()
         database = memory.store.database  # type: ignore[attr-defined]
-        with database.read() as connection:
+        with database.reading() as connection:
             actions = list(connection.execute("SELECT action FROM audit WHERE subject = ?", (planted,)))
         assert actions[-1] == ("quarantined",)
     main(["--data-dir", str(tmp_path / "data"), "doctor"])

@@ -48,7 +48,7 @@ def ask(prepared: Prepared, prompt: object = ASKING, **more: Any) -> bytes:
 
 @pytest.mark.parametrize(
     ("agent", "name"),
-    [("claude", START), ("codex", START), ("gemini", START), ("cursor", "sessionStart")],
+    [("claude", START), ("codex", START), ("gemini", START), ("opencode", START), ("cursor", "sessionStart")],
 )
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork", None])
 def test_a_start_is_answered_with_exactly_the_prepared_bytes(
@@ -93,10 +93,10 @@ def test_cursor_tells_its_directories_in_a_list(prepared: Prepared) -> None:
     assert reply(prepared, body.replace(b'["/home/ann/app/web"]', b'{"0": 1}'), "cursor") == b""
 
 
-@pytest.mark.parametrize("agent", ["grok", "opencode", "walrus", ""])
+@pytest.mark.parametrize("agent", ["grok", "walrus", ""])
 def test_agents_that_read_no_answer_get_none(prepared: Prepared, agent: str) -> None:
     prepared.index()
-    for name in ("claude", "grok", "opencode"):
+    for name in ("claude", "grok"):
         prepared.start("x", None, name)
     assert reply(prepared, event(START), agent) == b""
     assert reply(prepared, event(PROMPT, prompt=ASKING), agent) == b""
@@ -253,6 +253,15 @@ def test_a_prompt_that_begins_with_a_path_is_no_command(prepared: Prepared) -> N
 def test_an_unrelated_prompt_gets_no_answer(prepared: Prepared) -> None:
     prepared.index()
     assert ask(prepared, "write a haiku about autumn rain in the mountains") == b""
+
+
+def test_what_a_hook_said_before_the_prompt_asks_for_nothing(prepared: Prepared) -> None:
+    """Gemini CLI hands the first prompt of a run over with the answer to its start in front."""
+    prepared.index()
+    said = f"<hook_context>&gt; {ASKING}</hook_context>\n\n"
+    for prompt, answered in (("write a haiku about autumn rain", False), (ASKING, True), ("/deploy " + ASKING, False)):
+        body = event("BeforeAgent", prompt=said + prompt)
+        assert bool(reply(prepared, body, "gemini")) == answered, prompt
 
 
 @pytest.mark.parametrize("mode", ["off", "", "Recall", "recallnudge", "recall\x00"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recollect.inject.block import BEGIN, END, holds_block, removed, spliced
+from recollect.inject.block import BEGIN, END, removed, spliced
 
 BODY = "<recollect-memory>\nWhat Recollect remembers.\n> one\n</recollect-memory>\n"
 OTHER = "<recollect-memory>\nWhat Recollect remembers.\n> two and «é»\n</recollect-memory>\n"
@@ -147,7 +147,6 @@ def test_line_ends_are_those_of_the_file() -> None:
 def test_any_encoding_keeps_its_bytes(before: bytes) -> None:
     made = spliced(before, OTHER)
     assert made.startswith(before)
-    assert holds_block(made)
     assert spliced(made, OTHER) == made
     assert removed(made) == before
 
@@ -164,10 +163,11 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES | st.binary(max_size=4), max_size=14).map(b"".join), st.sampled_from([BODY, OTHER]))
 def test_whatever_a_file_holds_comes_back(content: bytes, body: str) -> None:
     made = spliced(content, body)
-    assert holds_block(made)
+    without = removed(content)
+    assert removed(made) != made
     assert spliced(made, body) == made
-    if not holds_block(content):
+    if without == content:  # it had none
         assert removed(made) == content
         assert removed(spliced(made, OTHER)) == content
     else:
-        assert not holds_block(removed(content))
+        assert removed(without) == without

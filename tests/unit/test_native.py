@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.inject.native import MAX_BYTES, Native
-from recollect.inject.sameness import saying
+from recollect.inject.sameness import sense
 from recollect.inject.standing import filed
 
 
@@ -105,9 +105,9 @@ def test_our_own_file_is_known_when_it_is_imported(repo: Path, tmp_path: Path) -
     write(repo / "CLAUDE.md", f"@{data}/memory/user.md\nUse uv, not pip.\n")
     native = Native({}, data)
     loaded = native.loaded(native.texts("claude", repo, repo))
-    assert loaded.ours.says(saying("The walrus port is 5433"))
-    assert not loaded.theirs.says(saying("The walrus port is 5433"))
-    assert loaded.theirs.says(saying("Use uv, not pip"))
+    assert loaded.ours.says(sense("The walrus port is 5433"))
+    assert not loaded.theirs.says(sense("The walrus port is 5433"))
+    assert loaded.theirs.says(sense("Use uv, not pip"))
 
 
 def test_what_is_loaded_only_at_times_does_not_count(repo: Path) -> None:

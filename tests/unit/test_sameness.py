@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from recollect.inject.sameness import Known, pieces, repeats, saying
+from recollect.inject.sameness import Known, pieces, repeats, sense
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from recollect.inject.sameness import Known, pieces, repeats, saying
     ],
 )
 def test_the_same_in_other_words_is_the_same(one: str, other: str) -> None:
-    assert repeats(saying(one), saying(other))
+    assert repeats(sense(one), sense(other))
 
 
 @pytest.mark.parametrize(
@@ -46,18 +46,18 @@ def test_the_same_in_other_words_is_the_same(one: str, other: str) -> None:
     ],
 )
 def test_what_differs_in_what_matters_is_not_the_same(one: str, other: str) -> None:
-    assert not repeats(saying(one), saying(other))
+    assert not repeats(sense(one), sense(other))
 
 
 def test_a_document_says_what_a_line_or_a_paragraph_of_it_says() -> None:
     text = "# Rules\n\n- Use uv, not pip.\n- Deploys happen on Fridays,\n  in Lisbon.\n\nPort 5433 is for staging.\n"
     known = Known(pieces(text))
-    assert known.says(saying("use uv not pip"))
-    assert not known.says(saying("staging is port 5433"))  # turned around: said again rather than lost
-    assert known.says(saying("Port 5433: staging"))
-    assert known.says(saying("Deploys: on Fridays in Lisbon"))
-    assert not known.says(saying("Use poetry, not pip"))
-    assert not Known().says(saying("anything at all"))
+    assert known.says(sense("use uv not pip"))
+    assert not known.says(sense("staging is port 5433"))  # turned around: said again rather than lost
+    assert known.says(sense("Port 5433: staging"))
+    assert known.says(sense("Deploys: on Fridays in Lisbon"))
+    assert not known.says(sense("Use poetry, not pip"))
+    assert not Known().says(sense("anything at all"))
 
 
 def test_long_documents_are_compared_in_no_time() -> None:
@@ -66,5 +66,5 @@ def test_long_documents_are_compared_in_no_time() -> None:
     started = time.perf_counter()
     known = Known(lines)
     for start in range(0, 2_000, 100):
-        known.says(saying(" ".join(words[start : start + 20])))
+        known.says(sense(" ".join(words[start : start + 20])))
     assert time.perf_counter() - started < 3

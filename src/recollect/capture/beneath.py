@@ -28,14 +28,6 @@ def open_beneath(root: Path, path: Path) -> BinaryIO:
         raise BadTranscript(f"{path} cannot be read: {error.strerror}") from None
 
 
-def is_beneath(root: Path, path: Path) -> bool:
-    """Whether a path, as written, lies under the root without going up."""
-    try:
-        return bool(_parts(root, path))
-    except BadTranscript:
-        return False
-
-
 def _parts(root: Path, path: Path) -> tuple[str, ...]:
     try:
         parts = path.relative_to(root).parts

@@ -89,7 +89,7 @@ def memory_lines(memory: Memory) -> Iterator[Line]:
         ("read", counted(memory.access_count, "times")),
         ("version", str(memory.version)),
         ("expires", _at(memory.expires_at)),
-        ("archived", _at(memory.archived_at)),
+        ("archived", _at(memory.archived_at, "; `recollect undo` puts it back")),
         ("superseded", _at(memory.superseded_at, f" by {memory.superseded_by}")),
         ("forgotten", _at(memory.deleted_at, ", softly; `recollect undo` brings it back")),
         ("anchors", ", ".join(memory.anchors)),

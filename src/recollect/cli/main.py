@@ -47,7 +47,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Forget": {
         "forget": ("forget", "take a memory, a session, a source or everything away"),
-        "undo": ("undo", "bring back what was softly forgotten, superseded, merged or revoked"),
+        "undo": ("undo", "bring back what was softly forgotten, superseded, merged, archived or revoked"),
     },
     "Move and save": {
         "export": ("export", "write everything as JSON Lines"),

@@ -86,10 +86,10 @@ def new_memory(given: Mapping[str, Any], *, project: str | None, now: datetime) 
 
 
 def confirmed(memory: Memory, at: datetime, kind: str | None = None) -> Memory:
-    """A memory that the user said is so: trusted as their own word, whoever said it first."""
+    """A memory that the user said is so: trusted as their own word, whoever said it first, and no longer put away."""
     if memory.superseded_at is not None:
         raise InvalidInput("this memory was superseded", hint="Say what is true now: `recollect remember TEXT`.")
-    said = with_sayings(memory, [*sayings_of(memory), confirmation(memory, at)])
+    said = replace(with_sayings(memory, [*sayings_of(memory), confirmation(memory, at)]), archived_at=None)
     return said if kind is None else replace(said, kind=parse_kind(kind))
 
 

@@ -70,11 +70,6 @@ def removed(content: bytes) -> bytes:
     return before.encoded(text)
 
 
-def holds_block(content: bytes) -> bool:
-    """Whether there is a block in this content."""
-    return bool(_spans(_read(content).text))
-
-
 def _read(content: bytes) -> _Text:
     """The content as text: by its byte order mark, as UTF-8, or else with each byte as a character."""
     for mark, encoding in _BOMS:

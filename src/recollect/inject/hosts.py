@@ -16,11 +16,12 @@ from recollect.inject.selection import Selection
 from recollect.inject.standing import content, delimited, entry, filed, tagged
 
 START = "SessionStart"
+ROOM = 200  # characters that stay free for the line a hook adds when nobody reads what hooks leave (`unread`)
 Shape = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class Form:
     """What one host takes. Characters are those of all that its hook prints; 0 means no limit but the budget."""
 
     name: str
@@ -34,10 +35,12 @@ class Host:
 
     def fits(self, text: str, budget: int) -> bool:
         """Whether the host takes this text whole and it stays within the budget."""
-        said = self.shape(START, text) if self.shape else text
+        said, room = (self.shape(START, text), ROOM) if self.shape else (text, 0)
+        tokens = count_tokens(text)
         return (
-            count_tokens(text) <= min(budget, self.max_tokens or budget)
-            and (not self.max_chars or len(said) <= self.max_chars)
+            tokens <= budget
+            and (not self.max_tokens or tokens + room // 3 <= self.max_tokens)
+            and (not self.max_chars or len(said) + room <= self.max_chars)
             and (not self.max_lines or text.count("\n") <= self.max_lines)
             and (not self.max_bytes or len(text.encode()) <= self.max_bytes)
         )
@@ -74,19 +77,20 @@ def _json(value: object) -> str:
 HOSTS = {
     host.name: host
     for host in (
-        Host("claude", _additional_context, max_chars=10_000),
-        Host("codex", _additional_context, max_chars=10_000, max_tokens=2_500),
-        Host("gemini", _additional_context, max_chars=10_000),
-        Host("cursor", lambda event, text: _json({"additional_context": text}), max_chars=10_000),
-        Host("grok", frame=filed, ages=False, max_lines=200, max_bytes=25_000),
-        Host("file", frame=filed, ages=False, max_lines=200, max_bytes=25_000),
-        Host("prompt", frame=delimited),
+        Form("claude", _additional_context, max_chars=10_000),
+        Form("codex", _additional_context, max_chars=10_000, max_tokens=2_500),
+        Form("gemini", _additional_context, max_chars=10_000),
+        Form("opencode", _additional_context, max_chars=10_000),
+        Form("cursor", lambda event, text: _json({"additional_context": text}), max_chars=10_000),
+        Form("grok", frame=filed, ages=False, max_lines=200, max_bytes=25_000),
+        Form("file", frame=filed, ages=False, max_lines=200, max_bytes=25_000),
+        Form("prompt", frame=delimited),
     )
 }
 HOOKED = tuple(name for name, host in HOSTS.items() if host.shape)
 
 
-def host_of(name: str) -> Host:
+def host_of(name: str) -> Form:
     """A host by its name, or InvalidInput."""
     if name not in HOSTS:
         raise InvalidInput(f"unknown host {name[:40]!r}", hint="Hosts: " + ", ".join(HOSTS))
@@ -99,7 +103,7 @@ def said(name: str, event: str, text: str) -> str:
     return shape(event, text) if shape and text else text
 
 
-def compiled(selection: Selection, host: Host, budget: int, told: Callable[..., str] = entry) -> Block:
+def compiled(selection: Selection, host: Form, budget: int, told: Callable[..., str] = entry) -> Block:
     """The best of a selection in the host's form: whole memories, stopping at the first that does not fit.
 
     `told` is how one memory is told, for who tells the same ones often.

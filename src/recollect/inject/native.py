@@ -24,6 +24,7 @@ _ON_THE_WAY = {
     "claude": ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/*.md"),
     "codex": ("AGENTS.override.md|AGENTS.md",),
     "gemini": ("GEMINI.md",),
+    "opencode": ("AGENTS.md|CLAUDE.md",),
     "cursor": ("AGENTS.md", "CLAUDE.md", ".cursorrules", ".cursor/rules/*.mdc"),
     "grok": (
         *("Agents.md", "Claude.md", "CLAUDE.md", "CLAUDE.local.md", "AGENT.md", "AGENTS.md"),
@@ -38,6 +39,7 @@ _AT_HOME = {
         ("AGENTS.override.md|AGENTS.md", "memories/MEMORY.md", "memories/memory_summary.md"),
     ),
     "gemini": (".gemini", "", ("GEMINI.md",)),
+    "opencode": (".config/opencode", "", ("AGENTS.md|../../.claude/CLAUDE.md",)),
     "grok": (".grok", "GROK_HOME", ("AGENTS.md", "rules/*.md", "memory/MEMORY.md", "memory/{name}-????????/MEMORY.md")),
 }
 _CLIMBING = ("claude",)  # hosts that also load what lies above the repository

@@ -28,7 +28,7 @@ _MOST_WORDS = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
+class Sense:
     """What a text says: its telling words in order, its numbers, and whether it denies something."""
 
     words: tuple[str, ...]
@@ -36,7 +36,7 @@ class Saying:
     denies: bool
 
 
-def saying(text: str) -> Saying:
+def sense(text: str) -> Sense:
     """The words of a text, folded."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     if not folded.isascii():
@@ -45,10 +45,10 @@ def saying(text: str) -> Saying:
     found = _WORD.findall(_NEGATED.sub(" not", folded))[: 4 * _MOST_WORDS]
     denies = any(word in _NEGATIONS or word[0] in _NEGATIONS for word in found)
     words = [_stem(word) for word in found if word not in STOP_WORDS and word not in _NEGATIONS][:_MOST_WORDS]
-    return Saying(tuple(words), frozenset(word for word in words if any(map(str.isdigit, word))), denies)
+    return Sense(tuple(words), frozenset(word for word in words if any(map(str.isdigit, word))), denies)
 
 
-def repeats(one: Saying, other: Saying) -> bool:
+def repeats(one: Sense, other: Sense) -> bool:
     """Whether `one` says nothing that `other` does not say."""
     if not one.words or one.denies != other.denies or not one.numbers <= other.numbers:
         return False
@@ -63,20 +63,20 @@ class Known:
     """Many texts, asked whether one of them says something."""
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
-        self._sayings = [found for text in texts if (found := saying(text)).words]
+        self._senses = [found for text in texts if (found := sense(text)).words]
         self._places: dict[str, list[int]] = {}
-        for number, one in enumerate(self._sayings):
+        for number, one in enumerate(self._senses):
             for word in set(one.words):
                 self._places.setdefault(word, []).append(number)
 
-    def says(self, one: Saying) -> bool:
+    def says(self, one: Sense) -> bool:
         """Whether one of the texts says this already."""
         wanted = set(one.words)
         shared: Counter[int] = Counter()
         for word in wanted:
             shared.update(self._places.get(word, ()))
         return any(
-            count >= SHARE * len(wanted) and repeats(one, self._sayings[number]) for number, count in shared.items()
+            count >= SHARE * len(wanted) and repeats(one, self._senses[number]) for number, count in shared.items()
         )
 
 

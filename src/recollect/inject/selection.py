@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.clock import age_days
-from recollect.inject.sameness import Known, Saying, repeats, saying
+from recollect.inject.sameness import Known, Sense, repeats, sense
 from recollect.model import Memory
 
 INJECTABLE = ("user", "checked")  # what is only quoted is never put before an agent by itself
@@ -56,7 +56,7 @@ def select(
     ailment: str | None = None,
     mixed: bool = False,
     most: int = MOST,
-    said: Callable[[str], Saying] = saying,
+    said: Callable[[str], Sense] = sense,
 ) -> Selection:
     """Of memories in their order, those that are worth saying beside each other.
 
@@ -89,10 +89,10 @@ def worth(memory: Memory, at: datetime) -> float:
 
 
 def _different(
-    best: Sequence[Memory], known: Known, most: int, said: Callable[[str], Saying]
-) -> list[tuple[Memory, Saying]]:
+    best: Sequence[Memory], known: Known, most: int, said: Callable[[str], Sense]
+) -> list[tuple[Memory, Sense]]:
     """The first that say something of their own."""
-    kept: list[tuple[Memory, Saying]] = []
+    kept: list[tuple[Memory, Sense]] = []
     for memory in best:
         if len(kept) >= most:
             break

@@ -13,6 +13,7 @@ from recollect.frame import FOOTER, HEADER, framed, name_of
 from recollect.inject.defang import unimported
 from recollect.inject.quote import label, quote, quoted_why
 from recollect.model import Memory
+from recollect.unread import ITSELF
 
 HEADINGS = {
     "preference": "Preferences and rules",
@@ -71,7 +72,7 @@ def content(said: Sequence[tuple[str, str]], ailment: str | None) -> str:
         for kind, heading in HEADINGS.items()
         if kind in kinds
     ]
-    return "\n\n".join([*([f"Recollect itself: {label(ailment, 300)}"] if ailment else []), *sections])
+    return "\n\n".join([*([f"{ITSELF}{label(ailment, 300)}"] if ailment else []), *sections])
 
 
 def tagged(content: str, at: datetime | None) -> str:

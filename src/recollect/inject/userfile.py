@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from recollect.errors import Conflict, InvalidInput
+from recollect.lock import taken
 
 MAX_BYTES = 4 * 2**20
 _TRIES, _WAIT_SECONDS, _STALE_SECONDS = 20, 5.0, 60.0
@@ -78,7 +79,8 @@ def _change(target: Path, edit: Edit, drop_empty: bool) -> bool | None:
     except OSError as error:
         raise InvalidInput(f"{target} cannot be read: {error.strerror}") from None
     try:
-        _lock(handle, target)
+        if not taken(handle, _WAIT_SECONDS):
+            raise Conflict(f"{target} is being changed by another process")
         before = os.fstat(handle)
         content = _content(handle, target)
         edited = edit(content)
@@ -167,23 +169,6 @@ def _content(handle: int, path: Path) -> bytes:
         raise InvalidInput(f"{path} has {info.st_size:,} bytes; the limit is {MAX_BYTES:,}")
     with open(handle, "rb", closefd=False) as file:
         return file.read(MAX_BYTES + 1)
-
-
-def _lock(handle: int, path: Path) -> None:
-    """Wait until no other of our processes is changing this file."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    until = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise Conflict(f"{path} is being changed by another process") from None
-            time.sleep(0.01)
 
 
 def _sync_folder(folder: Path) -> None:

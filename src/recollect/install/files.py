@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.install.errors import BadSettings, SettingsBusy, SettingsChanged
+from recollect.lock import taken
 
 BACKUP = ".recollect-backup"
 MAX_BYTES = 256 * 2**20
@@ -211,25 +212,12 @@ def alone(*folders: Path) -> Iterator[None]:
     try:
         for folder in sorted({folder for folder in folders if folder.is_dir()}):
             handles.append(os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-            _take(handles[-1], folder)
+            if not taken(handles[-1], LOCK_SECONDS):
+                raise SettingsBusy(f"another program has held {folder} for {LOCK_SECONDS:.0f} s")
         yield
     finally:
         for handle in reversed(handles):
             os.close(handle)
-
-
-def _take(handle: int, folder: Path) -> None:
-    import fcntl
-
-    until = time.monotonic() + LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise SettingsBusy(f"another program has held {folder} for {LOCK_SECONDS:.0f} s") from None
-            time.sleep(0.02)
 
 
 @contextlib.contextmanager

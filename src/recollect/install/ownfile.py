@@ -1,7 +1,7 @@
 """Files that are wholly ours, such as skills: each says so in a comment with a hash of all the rest.
 
-By it a file that nobody touched is known again, by any version and without the receipt; only such a file is replaced or
-taken away.
+By it a file that nobody touched is known again, by any version and without the inventory; only such a file is replaced
+or taken away.
 """
 
 from __future__ import annotations

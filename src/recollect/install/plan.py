@@ -12,10 +12,10 @@ from pathlib import Path
 from recollect.install import files, jsonfile, ownfile, tomlfile
 from recollect.install.files import Change
 from recollect.install.hosts import Host, Part
+from recollect.install.inventory import AgentNote, FileNote, Inventory
 from recollect.install.jsonfile import JsonFile
 from recollect.install.jsontext import BOM, SPACE
 from recollect.install.ownfile import OwnFile
-from recollect.install.receipt import AgentNote, FileNote, Receipt
 from recollect.install.tomlfile import TomlFile
 
 
@@ -30,9 +30,9 @@ class Plan:
     ours: bool = False  # whether anything of ours was there before
 
 
-def install(host: Host, receipt: Receipt, variables: dict[str, str]) -> Plan:
-    """Put everything in; the receipt is brought up to date on the way."""
-    plan, note = Plan(host), receipt.of(host.name)
+def install(host: Host, inventory: Inventory, variables: dict[str, str]) -> Plan:
+    """Put everything in; the inventory is brought up to date on the way."""
+    plan, note = Plan(host), inventory.of(host.name)
     note.variables = variables
     for part in host.parts:
         before = files.read(part.path)
@@ -44,9 +44,9 @@ def install(host: Host, receipt: Receipt, variables: dict[str, str]) -> Plan:
     return plan
 
 
-def uninstall(host: Host, receipt: Receipt) -> Plan:
+def uninstall(host: Host, inventory: Inventory) -> Plan:
     """Take everything out that is ours; what somebody changed stays, and is named."""
-    plan, note = Plan(host), receipt.agents.pop(host.name, None)
+    plan, note = Plan(host), inventory.agents.pop(host.name, None)
     for part in host.parts:
         before = files.read(part.path)
         if before is None or not _has_ours(part, before):

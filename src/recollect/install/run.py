@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from recollect.errors import InvalidInput
-from recollect.install import files, plan, receipt
+from recollect.install import files, inventory, plan
 from recollect.install.command import Program, this_program
 from recollect.install.errors import BadSettings, SettingsChanged
 from recollect.install.hosts import NAMES, Host, host
@@ -66,19 +66,19 @@ def install(on: Machine, names: Sequence[str], *, dry_run: bool = False) -> list
         raise InvalidInput("no agent was found on this machine", hint=f"Name one: {', '.join(NAMES)}.")
     data_dir = on.program.data_dir
     if dry_run:
-        return _install_plans(on, chosen, receipt.load(data_dir))
+        return _install_plans(on, chosen, inventory.load(data_dir))
     with files.alone(on.home), files.agents_locks(_locked(chosen)):
         for _ in range(TRIES):
-            note = receipt.load(data_dir)
+            note = inventory.load(data_dir)
             plans = _install_plans(on, chosen, note)
             if _install(note, plans, data_dir):
                 return plans
     raise SettingsChanged
 
 
-def _install(note: receipt.Receipt, plans: Sequence[Plan], data_dir: Path) -> bool:
+def _install(note: inventory.Inventory, plans: Sequence[Plan], data_dir: Path) -> bool:
     """Do it; False when a file was changed by another program meanwhile."""
-    made = files.missing_folders(data_dir / receipt.NAME)
+    made = files.missing_folders(data_dir / inventory.NAME)
     note.folders |= set(made)
     try:
         datadir.prepare(data_dir)
@@ -92,13 +92,13 @@ def _install(note: receipt.Receipt, plans: Sequence[Plan], data_dir: Path) -> bo
     return True
 
 
-def _apply(receipt_change: files.Change, changes: Sequence[files.Change]) -> None:
-    """The receipt first, so that whoever is killed leaves word of what there may be; without success it goes back."""
-    files.apply([receipt_change])
+def _apply(inventory_change: files.Change, changes: Sequence[files.Change]) -> None:
+    """The inventory first, so that whoever is killed leaves word of what there may be; without success it goes back."""
+    files.apply([inventory_change])
     try:
         files.apply(changes)
     except BaseException:
-        files.apply([files.Change(receipt_change.path, receipt_change.after, receipt_change.before)])
+        files.apply([files.Change(inventory_change.path, inventory_change.after, inventory_change.before)])
         raise
 
 
@@ -106,10 +106,10 @@ def uninstall(on: Machine, names: Sequence[str], *, dry_run: bool = False) -> li
     """Take Recollect out of the settings of these agents; `all` are those it is in."""
     data_dir = on.program.data_dir
     if dry_run:
-        return _uninstall_plans(on, names, receipt.load(data_dir))
+        return _uninstall_plans(on, names, inventory.load(data_dir))
     with files.alone(on.home), files.alone(data_dir), files.agents_locks(_locked(_named(on, names))):
         for _ in range(TRIES):
-            note = receipt.load(data_dir)
+            note = inventory.load(data_dir)
             plans = _uninstall_plans(on, names, note)
             changes = [change for each in plans for change in each.changes]
             for part in (part for each in plans for part in each.host.parts):
@@ -124,11 +124,11 @@ def uninstall(on: Machine, names: Sequence[str], *, dry_run: bool = False) -> li
     raise SettingsChanged
 
 
-def _install_plans(on: Machine, chosen: Sequence[Host], note: receipt.Receipt) -> list[Plan]:
+def _install_plans(on: Machine, chosen: Sequence[Host], note: inventory.Inventory) -> list[Plan]:
     return [plan.install(each, note, on.variables()) for each in chosen]
 
 
-def _uninstall_plans(on: Machine, names: Sequence[str], note: receipt.Receipt) -> list[Plan]:
+def _uninstall_plans(on: Machine, names: Sequence[str], note: inventory.Inventory) -> list[Plan]:
     """Also where an agent had its settings when it was installed, should that have changed since."""
     plans = []
     for each in _named(on, names):

@@ -33,8 +33,8 @@ class Answering:
                 return Result(self._bounded(self._run(name, arguments)))
         except RecollectError as error:
             return Result(self._bounded(self._told(error)), is_error=True)
-        except Exception as error:  # a mistake of ours: said on stderr, not to the client
-            sys.stderr.write(f"recollect mcp: {name}: unexpected {type(error).__name__}: {error}\n")
+        except Exception as error:  # a mistake of ours: of its text, which may hold a memory's, nothing is said
+            sys.stderr.write(f"recollect mcp: {name}: unexpected {type(error).__name__}\n")
             return Result(f"unexpected {type(error).__name__}\nhint: `recollect doctor` may tell more.", is_error=True)
 
     def _run(self, name: str, arguments: dict[str, Any]) -> str:

@@ -66,10 +66,6 @@ class Opened:
                 self._memory.directory = self._directory()
             return self._memory
 
-    @property
-    def is_open(self) -> bool:
-        return self._memory is not None
-
     def move(self, roots: list[str]) -> None:
         """The client's roots, as `file:` addresses: the first that is a directory here is where it works."""
         folders = (directory_of(uri) for uri in roots)

@@ -16,8 +16,8 @@ from recollect.errors import RecollectError
 from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.port import Store
+from recollect.unread import LATE, late
 
-LONG = timedelta(hours=6)  # that records may wait before something must be wrong
 RECENT = timedelta(days=3)
 _NEARLY = 0.95  # of a budget: a call is paid for at its worst before it is made, so the last bit is never spent
 
@@ -25,9 +25,9 @@ _NEARLY = 0.95  # of a budget: a call is paid for at its worst before it is made
 def ailment(store: Store, scope: Scope, settings: Settings, now: datetime) -> str | None:
     """The worst that is wrong, and what to do, in one line."""
     spool = Spool(settings.data_dir.absolute())
-    late = _older_than(spool, LONG)
-    if late:
-        return f"{late} hook records wait to be read for hours, so what is here may be old; run `recollect sweep`."
+    waiting = _waiting(spool)
+    if waiting:
+        return f"{waiting} {LATE}"
     refused = _newer_than(spool.folder / REFUSED, RECENT)
     if refused:
         return f"{refused} hook records were refused in the last days; run `recollect doctor`."
@@ -36,12 +36,13 @@ def ailment(store: Store, scope: Scope, settings: Settings, now: datetime) -> st
     return None
 
 
-def _older_than(spool: Spool, age: timedelta) -> int:
+def _waiting(spool: Spool) -> int:
+    """How many records wait that somebody should have read by now."""
     try:
         waiting = spool.waiting() if spool.folder.is_dir() else []
     except (RecollectError, OSError):
         return 0
-    return sum(_age(path) > age.total_seconds() for path in waiting)
+    return late((path.name for path in waiting), time.time())
 
 
 def _newer_than(folder: Path, age: timedelta) -> int:

@@ -29,7 +29,7 @@ def make_digests(store: Store, scope: Scope, sessions: Iterable[str], clock: Clo
         except NotFound:
             continue  # forgotten meanwhile
         except Exception as error:
-            failed[session] = f"its digest cannot be made: {type(error).__name__}: {error}"[:500]
+            failed[session] = f"its digest cannot be made: {type(error).__name__}"  # its text may quote the session
     return made, failed
 
 

@@ -77,7 +77,7 @@ def distill_sessions(
         except (NotFound, Conflict):
             continue  # forgotten or changed meanwhile; it stays due
         except Exception as error:  # a fault in one session must not cost the others
-            done.failed[session] = f"it cannot be distilled: {type(error).__name__}: {error}"[:500]
+            done.failed[session] = f"it cannot be distilled: {type(error).__name__}"  # its text may quote the session
     return done
 
 

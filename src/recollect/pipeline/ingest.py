@@ -89,7 +89,7 @@ class Ingest:
         except (BadTranscript, OSError) as error:
             return self._failed(transcript, str(error))
         except Exception as error:  # a fault of ours in one source must not cost the other files
-            return self._failed(transcript, f"{type(error).__name__}: {error}")
+            return self._failed(transcript, f"unexpected {type(error).__name__}")  # its text may quote the transcript
 
     def _read(self, transcript: Transcript, mark: str, seen: Seen | None) -> Result:
         reader = sniffed(transcript, self._clock())

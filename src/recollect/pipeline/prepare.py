@@ -211,7 +211,8 @@ class _Round:
     def _starts(self, directories: Mapping[Path, str | None]) -> None:
         wanted: dict[str, _Wanted] = {}
         spots = [(dir_name(str(place)), place, project) for place, project in directories.items()]
-        for spot, place, project in [*spots, ("user", Path.home(), None)] if self._settings.inject_start else ():
+        wants = self._settings.inject_start and self._settings.inject_max_tokens  # where not, hooks find no file
+        for spot, place, project in [*spots, ("user", Path.home(), None)] if wants else ():
             top, head = top_of(place), checked_out(place)
             for host in HOOKED:
                 native = self._texts.native.texts(host, place, top)

@@ -56,7 +56,8 @@ class Readying:
         except (RecollectError, OSError) as error:
             import logging
 
-            logging.getLogger(__name__).warning("what agents are shown could not be renewed: %s", error)
+            failure = type(error).__name__  # its text may hold a memory's
+            logging.getLogger(__name__).warning("what agents are shown could not be renewed: %s", failure)
 
     def refresh(self) -> None:
         """Lay ready anew what changed, if agents are shown anything here."""

@@ -75,27 +75,33 @@ def reinstate(store: Store, scope: Scope, source: str, clock: Clock) -> tuple[Me
 
 
 def bring_back(store: Store, scope: Scope, memory_id: str, clock: Clock) -> Memory:
-    """A memory that was superseded, merged or deleted, back as one of its own; NotFound when it is none of these.
+    """A memory that was superseded, merged, archived or deleted, back as one of its own; NotFound when it is none.
 
-    What was superseded stands apart from then on: rules do not end it again.
+    What was superseded stands apart from then on: rules do not end it again. What was quarantined is not again.
     """
 
     def once() -> Memory:
         memory = store.memories.get(scope, memory_id)
-        if memory is None or not memory.content or (memory.deleted_at is None and memory.superseded_at is None):
+        if memory is None or not memory.content or not _is_away(memory):
             raise NotFound(
-                f"no superseded, merged or deleted memory {memory_id[:60]} that can be brought back",
+                f"no superseded, merged, archived or deleted memory {memory_id[:60]} that can be brought back",
                 hint="What was softly forgotten can be brought back for some days.",
             )
         if memory.deleted_at is not None:
             mark = {name: value for name, value in memory.meta.items() if name != REVOKED}
             restored = replace(memory, deleted_at=None, meta=mark)
             rehold(store, scope, clock, {memory_id: restored}, note="restore")
-        else:
+        elif memory.superseded_at is not None:
             store.memories.change(scope, _apart(store, scope, memory), at=clock(), note="reinstate")
+        else:
+            store.memories.update(scope, replace(memory, archived_at=None), at=clock(), note="reinstate")
         return store.memories.get(scope, memory_id) or memory
 
     return retried(once)
+
+
+def _is_away(memory: Memory) -> bool:
+    return any(at is not None for at in (memory.deleted_at, memory.superseded_at, memory.archived_at))
 
 
 def _apart(store: Store, scope: Scope, memory: Memory) -> list[Memory]:

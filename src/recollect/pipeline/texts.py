@@ -16,7 +16,7 @@ from pathlib import Path
 from recollect import promptindex
 from recollect.inject.hosts import HOSTS, Block, compiled
 from recollect.inject.native import Native
-from recollect.inject.sameness import saying
+from recollect.inject.sameness import sense
 from recollect.inject.selection import INJECTABLE, STANDING, ranked, select
 from recollect.inject.standing import entry
 from recollect.model import NO_PROJECT, Memory, Scope
@@ -43,7 +43,7 @@ class Texts:
         self._held: dict[tuple[str | None, Path], tuple[list[Memory], dict[str, tuple[str, ...]]]] = {}
         self._entries: dict[tuple[str, datetime | None, bool, tuple[str, ...]], str] = {}
         self._grounds, self._aliases = Grounds(), settings.projects
-        self._saying = cache(saying)
+        self._sense = cache(sense)
         self.native = Native(environment(), settings.data_dir)
 
     @property
@@ -77,7 +77,7 @@ class Texts:
             known=loaded.theirs,
             shown=loaded.ours if ours else None,
             ailment=self._ailment if HOSTS[host].shape else None,
-            said=self._saying,
+            said=self._sense,
         )
         return compiled(replace(chosen, notes=notes), HOSTS[host], self._budget, self._told)
 
@@ -85,7 +85,7 @@ class Texts:
         """What is worth knowing in any project, as a file; each memory names its own."""
         own = (memory for project in self.projects for memory in self.best(project) if memory.project == project)
         best = ranked([*own, *self.best(None)], self._now)
-        chosen = select(best, self._now, mixed=True, said=self._saying)
+        chosen = select(best, self._now, mixed=True, said=self._sense)
         return compiled(chosen, HOSTS["file"], self._budget, self._told)
 
     def index(self, project: str | None) -> bytes:

@@ -52,4 +52,4 @@ class Worker:
             except Exception as error:  # the worker must never take the caller down; the queue keeps what is left
                 import logging
 
-                logging.getLogger(__name__).warning("background work failed: %s: %s", type(error).__name__, error)
+                logging.getLogger(__name__).warning("background work failed: %s", type(error).__name__)

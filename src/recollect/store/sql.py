@@ -39,8 +39,8 @@ def _read(path: Path) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
-def load_migrations(folder: Path) -> list[tuple[int, str]]:
+def load_migrations(folder: Path, pattern: str = "*.sql") -> list[tuple[int, str]]:
     """(number, script) of every migration, in order; numbers are 1, 2, 3 … without a hole."""
-    found = [(int(file.name[:4]), file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*.sql"))]
+    found = [(int(file.name[:4]), file.read_text(encoding="utf-8")) for file in sorted(folder.glob(pattern))]
     assert [number for number, _ in found] == list(range(1, len(found) + 1)), "migrations must be numbered 1, 2, 3 …"
     return found

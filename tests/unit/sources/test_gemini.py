@@ -169,16 +169,38 @@ def test_without_an_index_the_directory_is_not_known(tmp_path: Path) -> None:
     [
         (user("u", "<session_context>today</session_context>"), "injected_context", "system", "tool"),
         (user("u", "<hook_context>x</hook_context>"), "injected_context", "system", "tool"),
+        (user("u", "<hook_context>x"), "injected_context", "system", "tool"),
         (user("u", "expanded @a.py …", displayContent=[{"text": "see @a.py"}]), "user_prompt", "user", "user"),
         ({**user("u", "boom"), "type": "error"}, "error", "system", "tool"),
         ({**user("u", "careful"), "type": "warning"}, "state", "system", "tool"),
     ],
-    ids=["session context", "hook context", "typed", "error", "warning"],
+    ids=["session context", "hook context", "cut hook context", "typed", "error", "warning"],
 )
 def test_who_speaks(tmp_path: Path, message: dict[str, Any], kind: str, role: str, origin: str) -> None:
     _, (event,), _ = reading_of(written(tmp_path, [META, message]))
     assert (event.kind, event.role, event.origin) == (kind, role, origin)
     assert "expanded" not in event.text
+
+
+HOOK_SAID = "<hook_context>&lt;recollect-memory&gt;\n&gt; Use uv.\n&lt;/recollect-memory&gt;\n</hook_context>"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"text": f"{HOOK_SAID}\n\nUse <b>, not &lt;i&gt;."}],
+        [{"text": "Use <b>, not &lt;i&gt;."}, {"text": HOOK_SAID}],
+        f"{HOOK_SAID}\n\nUse <b>, not &lt;i&gt;.",
+    ],
+    ids=["before it", "in a part of its own", "as one text"],
+)
+def test_what_a_hook_said_is_no_part_of_the_prompt(tmp_path: Path, content: object) -> None:
+    """As 0.61 writes it: at the start of a run in front of the prompt, on a prompt behind it, with escaped brackets."""
+    message = {**user("u", ""), "content": content}
+    _, (told, prompt), _ = reading_of(written(tmp_path, [META, message]))
+    assert (told.kind, told.origin) == ("injected_context", "tool")
+    assert told.text == "<recollect-memory>\n> Use uv.\n</recollect-memory>\n"
+    assert (prompt.kind, prompt.origin, prompt.text) == ("user_prompt", "user", "Use <b>, not &lt;i&gt;.")
 
 
 def test_a_cancelled_call_is_an_intervention(tmp_path: Path) -> None:

@@ -173,6 +173,20 @@ def test_messages_copied_into_a_fork_are_left_to_the_original(made: Database) ->
     assert reading.relation == "fork"
 
 
+def test_a_fork_made_a_moment_later_repeats_nothing_either(made: Database) -> None:
+    """As a real one did within six seconds: the message is older than its session, and its id is not."""
+    made.message("ses_1", "user", text("old words"), known=identity(MS + 900), at=MS - 5_500)
+    made.message("ses_1", "user", text("new words"), known=identity(MS + 1_100), at=MS + 1_100)
+    reading, events, _ = first(made)
+    assert [event.text for event in events] == ["new words"]
+    assert reading.relation == "fork"
+
+
+def test_a_message_of_a_clock_that_was_set_back_is_no_copy(made: Database) -> None:
+    made.message("ses_1", "user", text("words"), known=identity(MS - 5_000), at=MS - 5_000)
+    assert kinds(first(made)[1]) == ["user_prompt"]
+
+
 @pytest.mark.parametrize("later", [0, 900, 59_000, -5000], ids=str)
 def test_an_id_made_about_when_its_message_was_is_no_copy(made: Database, later: int) -> None:
     made.message("ses_1", "user", text("words"), known=identity(MS + later), at=MS)

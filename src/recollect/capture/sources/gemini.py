@@ -29,6 +29,8 @@ from recollect.model import Body, Cost, Event
 flavor = "gemini"
 
 _HOST_TEXT = ("<session_context>", "<hook_context>")
+# What a hook said, before the prompt or in a part of its own. Gemini writes `<` and `>` in it as `&lt;` and `&gt;`.
+_HOOK_SAID = re.compile(r"\A\s*<hook_context>(.*?)</hook_context>(?:\n\n)?", re.DOTALL)
 _SUMMARY = "<state_snapshot>"
 _EXIT = re.compile(r"Exit Code: (\d{1,10})")
 _RUNNING = frozenset("validating scheduled executing awaiting_approval".split())
@@ -237,7 +239,10 @@ def _user(state: _State, message: Mapping[str, Any], native: tuple[str, ...], la
         if answer:
             yield from _answer(state, answer, at, native)
     shown = message.get("displayContent")
-    text, bodies = _text(shown) if shown else _text(content)  # what was typed, not what `@file` made of it
+    typed, told = _apart(shown or content)  # what was typed, not what `@file` made of it
+    if told:
+        yield reading.event("injected_context", "system", "tool", told, at, (*native, "hook"))
+    text, bodies = _text(typed)
     head = text.lstrip()
     if not head:
         return
@@ -376,6 +381,21 @@ def _text(content: object) -> tuple[str, tuple[Body, ...]]:
             bodies += [body] if body else []
             texts.append("[image]")
     return "\n".join(text for text in texts if text), tuple(bodies)
+
+
+def _apart(content: object) -> tuple[list[Any], str]:
+    """A prompt's parts without what hooks said, and that."""
+    parts: list[Any] = []
+    told: list[str] = []
+    for part in content if isinstance(content, list) else [content]:
+        text = part if isinstance(part, str) else text_of(dict_of(part).get("text"))
+        said = _HOOK_SAID.match(text)
+        if said is None:
+            parts.append(part)
+            continue
+        told.append(said[1].replace("&lt;", "<").replace("&gt;", ">"))
+        parts.append(text[said.end() :])
+    return parts, "\n".join(told)
 
 
 def _thought(thought: object) -> str:

@@ -49,7 +49,7 @@ _STAMPS = {
 }
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _ID_CYCLE = 1 << 36  # milliseconds after which the time in an id begins anew: 2.2 years
-_COPIED_AFTER = 60_000  # an id made this much later than its message's own time is a copy's
+_COPIED_AFTER = 60_000  # an id made this much later than its message's own time is a copy's, whatever the session says
 _STATUS = {"completed": False, "success": False, "error": True}
 
 
@@ -127,6 +127,7 @@ class _State:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.reverted = ""
+        self.began = 0  # when the session was made
 
 
 _Part = tuple[str, Mapping[str, Any]]  # its id, and what it holds
@@ -257,6 +258,7 @@ def _about(state: _State, row: Mapping[str, Any]) -> None:
     if parent:
         reading.parent, reading.relation = f"{flavor}:{parent}", "subagent"
     revert = row.get("revert")
+    state.began = whole(row.get("time_created"))
     state.reverted = text_of(dict_of(parsed(revert) if isinstance(revert, str) else revert).get("messageID"))
 
 
@@ -265,7 +267,7 @@ def _message(
 ) -> Iterator[Event | Cost]:
     reading = state.reading
     made = dict_of(data.get("time")).get("created") or created
-    if _copied(known, made):
+    if _copied(known, made, state.began):
         reading.relation = "fork" if reading.relation == "root" else reading.relation
         reading.counts["copied"] += 1
         return
@@ -296,8 +298,11 @@ def _images(parts: Iterable[Mapping[str, Any]]) -> list[Body]:
     return [body for body in found if body is not None and body.media.startswith("image/")]
 
 
-def _copied(known: str, created: object) -> bool:
-    """Whether an id was made long after its message: the message was copied into a fork, and is in the original."""
+def _copied(known: str, created: object, began: int) -> bool:
+    """Whether a message is older than its session, or than its id by far: a fork has it, and it is in the original.
+
+    The id has to be younger than the session too, for a clock can be set back.
+    """
     prefix, _, rest = known.partition("_")
     made = whole(created)
     if prefix != "msg" or len(rest) != 26 or not made:
@@ -306,7 +311,8 @@ def _copied(known: str, created: object) -> bool:
         stamped = int(rest[:12], 16) >> 12
     except ValueError:
         return False
-    return _COPIED_AFTER < (stamped - made) % _ID_CYCLE < _ID_CYCLE // 2
+    later = (stamped - made) % _ID_CYCLE
+    return (0 < began - made <= later or later > _COPIED_AFTER) and later < _ID_CYCLE // 2
 
 
 def _assistant(message: _Message, counted: bool) -> Iterator[Event | Cost]:

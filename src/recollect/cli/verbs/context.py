@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
 
-_HOSTS = ("claude", "codex", "gemini", "cursor", "grok", "file", "prompt")
+_HOSTS = ("claude", "codex", "gemini", "opencode", "cursor", "grok", "file", "prompt")
 
 
 def configure(parser: ArgumentParser) -> None:

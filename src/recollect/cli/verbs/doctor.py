@@ -187,7 +187,9 @@ def _quarantine(memory: Recollect) -> list[Finding]:
     if not away:
         return []
     text = f"{len(away):,} quoted memories came up for nearly everything and were put away: {away[0].id}"
-    todo = "`recollect show ID` tells what it is; `recollect forget ID` takes it away."
+    todo = (
+        "`recollect show ID` tells what it is, `recollect forget ID` takes it away, `recollect undo ID` puts it back."
+    )
     return [Finding("quarantine", "note", text, todo)]
 
 

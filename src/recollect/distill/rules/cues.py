@@ -52,11 +52,12 @@ CUES = (
             r"|split|store|put|make|move|drop|rename|have|treat|call|go with|support|follow)\b.{3,200}" + _REASON,
             r"\bi want (?:this|it|that|them|us|the \w+|all|every|each) (?:\w+ )?(?:to (?:be|stay"
             r"|have|use|go|live)|as)\b|\bi want to (?:implement|keep|have|use|do|treat|make) (?:this"
-            r"|it|that|them) as\b",
+            r"|it|that|them) as\b|\bi want to (?:replace|swap) .{3,100}\b(?:with|by|for)\b",
             r"(?<!otherwise )(?<!then )\bi(?:'d| would)(?: also| really| just| still| rather)? (?:suggest|propose|keep"
             r"|use"
             r"|leave|skip|drop|avoid|treat|rather|not\b|go (?:with|for)"
-            r"|like (?:to (?:still |also )?(?:keep|match|stay|follow|avoid)|to do an? \w+ (?:approach"
+            r"|like (?:to (?:still |also )?(?:keep|match|stay|follow|avoid"
+            r"|(?:switch|move|migrate) to (?!the |a |main\b|master\b))|to do an? \w+ (?:approach"
             r"|style|workflow)))\b|\bi wouldn'?t\b(?! (?:know|mind|say))",
             r"\bi (?:do(?:n'?t| not)|never) think (?:we|doing|using|adding|having|it'?s (?:a |worth"
             r"|good)|that'?s (?:a |worth|good)|\w+ing)\b",

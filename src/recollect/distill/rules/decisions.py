@@ -14,6 +14,7 @@ import orjson
 
 from recollect.distill.draft import MAX_DRAFT_CHARS, Draft
 from recollect.distill.rules.cues import GENERAL
+from recollect.distill.rules.lessons import NAMES
 from recollect.distill.rules.story import Prompt, Run, Story
 from recollect.distill.rules.subjects import subject_of
 from recollect.distill.sentences import Sentence, plain, sentences, whole_words
@@ -24,6 +25,7 @@ _TAIL = 6_000  # characters at the end of an answer in which its questions stand
 _QUESTION_CHARS, _ASKED_CHARS, _WORDS_CHARS, _WHY_CHARS = 160, 240, 200, 460
 _LABEL_CHARS, _OTHER_CHARS = 180, 60
 _MAX_OPTIONS = 12
+_TOLD_CHARS = 40  # of a description that tells by itself what was chosen
 _TOLD_WORDS = 3  # without which a proposal says nothing
 _RIGHT_BEFORE = 4  # sentences: what was proposed earlier was not answered
 _TELLING = 2  # words without which a question tells nothing
@@ -49,6 +51,10 @@ _CHOICE = re.compile(
     r"[(#]?([A-Ha-h]|\d{1,2})[)]?(?=[\s).,:;!?-]|$)(?!\s*(?:%|minutes?|seconds?|hours?"
     r"|days?|times|x\b|files?|lines?|commits?|tests?|percent|more|of|question|problem|issue"
     r"|bug|thing|few|couple|lot|bit|new|quick|good|small|big|way|test|look|simple|different))",
+    re.IGNORECASE,
+)
+_RIDER = re.compile(
+    r"^\W*(?:option |approach )?[(#]?(?:[A-Ha-h]|\d{1,2})[).]?,? ((?:but|except|without|with)\b [^?]{8,160})$",
     re.IGNORECASE,
 )
 _MARK_BEFORE = re.compile(r"(?:^|\n)[ \t]*([A-Ha-h1-9][.)])[ \t]*$")
@@ -245,6 +251,9 @@ def _choice(
     before = prompt.before
     assert before is not None
     text = plain(option.text)
+    rider = _RIDER.match(plain(sentence.text))
+    if rider is not None:  # the option was offered, and taken with a change
+        text = text.rstrip(" ?")
     question = _question(before.text, menu[0].start) or _question(before.text, len(before.text))
     if _procedural(text) or len(text) < 12 or text.endswith(("?", ":")) or _MID_SENTENCE.match(text):
         return
@@ -254,16 +263,17 @@ def _choice(
         question = ""
     rest = plain(sentence.text)
     against = _DECLINED.search(rest) is not None
-    others = [] if against or several else [plain(one.text) for one in _beside(menu, option)]
+    others = [] if against or several or rider else [plain(one.text) for one in _beside(menu, option)]
     subject = "" if several else subject_of(question)
+    told = _told(text, others, subject, against=against)
     yield _decision(
         story,
-        _told(text, others, subject, against=against),
+        f"{told[:-1]}, {rider[1].rstrip(' .!')}." if rider else told,
         prompt,
         (story.cite(before, option.start, option.end), story.cite(prompt.event, sentence.start, sentence.end)),
         0.65,
         _why(_rest(text), question, rest if len(rest) > 12 else ""),
-        named=bool(subject) and _is_whole(text),
+        named=bool(subject) and _is_whole(text) and rider is None,
     )
 
 
@@ -394,15 +404,16 @@ def _asked(story: Story, run: Run) -> Iterator[Draft]:
     assert result is not None
     for pair in _PAIR.finditer(result.text[:4_000]):
         question, answer = plain(pair[1]), _LABEL_END.sub("", plain(pair[2]))
-        if _procedural(question) or _procedural(answer) or _VERB_ALONE.match(answer) or answer.endswith("?"):
-            continue
-        if _OF_THE_TASK.search(question) or len(question) > _ASKED_CHARS:
+        if _procedural(answer) or _VERB_ALONE.match(answer) or answer.endswith("?") or len(question) > _ASKED_CHARS:
             continue
         described, others, header = _described(run.call.text, pair[2])
+        of_the_task = _procedural(question) or _OF_THE_TASK.search(question) is not None
+        if of_the_task and (len(described) < _TOLD_CHARS or not NAMES.search(described)):
+            continue  # else the dialog says what was chosen, whatever it asked
         subject = subject_of(question) or header
         if header not in ("", subject) and len(telling(subject)) < _TELLING:
             subject = f"{subject} ({header})"
-        named = bool(subject) and _is_whole(answer)
+        named = bool(subject) and _is_whole(answer) and not of_the_task
         if _YES_OR_NO.match(answer):  # tells nothing without what it was said to
             if len(described) < 20:
                 continue

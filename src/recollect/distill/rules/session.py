@@ -18,6 +18,7 @@ from recollect.distill.rules.decisions import decisions
 from recollect.distill.rules.explained import explained
 from recollect.distill.rules.facts import facts
 from recollect.distill.rules.lessons import lessons
+from recollect.distill.rules.remarks import remarks
 from recollect.distill.rules.story import story_of
 from recollect.distill.rules.suggested import suggested
 from recollect.distill.rules.topics import anchors_of, topics_of
@@ -50,7 +51,7 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
         *facts(story),
         *traces(story),
     )
-    told = (*suggested(story), *explained(story))
+    told = (*remarks(story), *suggested(story), *explained(story))
     more = [draft for draft in told if not any(_same_words(draft, other) for other in found)]
     return [_named(draft) for draft in _best(still_held((*found, *more), story))]
 

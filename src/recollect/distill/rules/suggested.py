@@ -26,7 +26,7 @@ _SUGGESTS = re.compile(
     re.IGNORECASE,
 )
 _OF_THE_WORK = re.compile(
-    r"\b(?:commit|push|prs?|pull request|merge|rebase|branch|review|run|rerun|test it|check|look|continue|next|explain"
+    r"\b(?:add|commit|push|prs?|pull request|merge|rebase|branch|review|run|rerun|test it|check|look|continue|next|explain"
     r"|show|tell|summar\w+|open|issue|brainstorm|discuss|read|write (?:down|up)|start|fix|try|do (?:this|that|it)|ci"
     r"|lint|figure out|confirm|indicate this|be the case)\b",
     re.IGNORECASE,

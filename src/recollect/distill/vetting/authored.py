@@ -99,11 +99,6 @@ def own_words(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-def is_own(text: str, start: int, end: int) -> bool:
-    """Whether a span of a prompt is all its author's."""
-    return any(first <= start and end <= last for first, last in own_words(text))
-
-
 def _foreign(text: str) -> Iterator[tuple[int, int]]:
     if len(text) > LONG_PROMPT:
         head = text.find("\n\n")

@@ -21,8 +21,8 @@ from recollect.distill.draft import MAX_DRAFT_CHARS, RULES, Draft
 from recollect.distill.importance import importance_of, tags_of
 from recollect.distill.vetting import shape
 from recollect.distill.vetting.authored import own_words
-from recollect.distill.vetting.record import Record, is_live, is_order
 from recollect.distill.vetting.stated import alike, sentences, stating, telling, unsaid
+from recollect.distill.vetting.testimony import Testimony, is_live, is_order
 from recollect.ids import uuid7
 from recollect.model import TRUSTS, Event, Evidence, Memory
 from recollect.text import dedup_key
@@ -67,10 +67,10 @@ def vet(
 ) -> Vetted:
     """Judge drafts made from a session's events (by key); at most `limit` are kept, the most trusted of them."""
     vetted = Vetted()
-    record = Record(events)
+    testimony = Testimony(events)
     known: dict[str, Memory] = {}
     for draft in islice(drafts, MAX_DRAFTS):
-        memory = _judge(draft, record, session=session, project=project, now=now)
+        memory = _judge(draft, testimony, session=session, project=project, now=now)
         if isinstance(memory, str):
             vetted.refused[memory] += 1
             continue
@@ -89,27 +89,27 @@ def vet(
     return vetted
 
 
-def _judge(draft: Draft, record: Record, *, session: str, project: str | None, now: datetime) -> Memory | str:
+def _judge(draft: Draft, testimony: Testimony, *, session: str, project: str | None, now: datetime) -> Memory | str:
     """The memory a draft is worth, or why it is none."""
     content = shape.text_of(draft.content)
     if not telling(content):
         return "empty"
     if len(content) > MAX_DRAFT_CHARS:
         return "too long"
-    cited = _cited(draft, record.events, session)
+    cited = _cited(draft, testimony.events, session)
     if isinstance(cited, str):
         return cited
     ruled = draft.maker == RULES
     if not ruled and _is_made_up(content, cited):
         return "says what its evidence does not"
-    kind, origin = shape.kind_of(draft.kind), max((_origin(one.event, record) for one in cited), key=_ORDER.index)
-    spoken = _spoken(content, cited, record, kind, ruled=ruled) if origin == "user" else None
+    kind, origin = shape.kind_of(draft.kind), max((_origin(one.event, testimony) for one in cited), key=_ORDER.index)
+    spoken = _spoken(content, cited, testimony, kind, ruled=ruled) if origin == "user" else None
     if spoken and draft.passing is not True:
         trust = "user"
     elif spoken:
         trust, kind = "quoted", "note" if kind == "preference" else kind
     else:
-        trust = "checked" if ruled and draft.checked is True and _holds(content, cited, record) else "quoted"
+        trust = "checked" if ruled and draft.checked is True and _holds(content, cited, testimony) else "quoted"
         origin = "assistant" if origin == "user" else origin  # a paraphrase is not what the user said
         kind = "note" if kind == "preference" else kind
     if trust == "quoted" and shape.is_word_list(content):
@@ -126,7 +126,7 @@ def _judge(draft: Draft, record: Record, *, session: str, project: str | None, n
         origin=origin,
         occurred_at=shape.time_of(draft.occurred_at, min(times), max(times)),
         recorded_at=now,
-        why=_why(draft, cited, trust, record),
+        why=_why(draft, cited, trust, testimony),
         tags=_tags(draft, content, cited, trust),
         importance=min(importance, _QUOTED_IMPORTANCE) if trust == "quoted" else importance,
         confidence=_UNSURE if confidence is None else confidence,
@@ -171,14 +171,14 @@ def _is_made_up(content: str, cited: list[_Cited]) -> bool:
     return sum(_among(word, said) for word in words) < _ABOUT * len(words)
 
 
-def _origin(event: Event, record: Record) -> str:
+def _origin(event: Event, testimony: Testimony) -> str:
     """Who speaks in an event; words that only a tool says are a user's are the tool's."""
     if event.origin == "user":
-        return "user" if record.is_persons(event) else "tool"
+        return "user" if testimony.is_persons(event) else "tool"
     return event.origin if event.origin in _ORDER else "import"
 
 
-def _spoken(content: str, cited: list[_Cited], record: Record, kind: str, *, ruled: bool) -> list[_Cited] | None:
+def _spoken(content: str, cited: list[_Cited], testimony: Testimony, kind: str, *, ruled: bool) -> list[_Cited] | None:
     """The sentences in which the user says a content; None when one span is not theirs, or they do not say it."""
     said: list[_Cited] = []
     for one in cited:
@@ -187,17 +187,17 @@ def _spoken(content: str, cited: list[_Cited], record: Record, kind: str, *, rul
         if not whole and not any(first <= one.start and one.end <= last for first, last in own):
             return None
         inside = (place for place in _sentences(one.event, own) if place.start < one.end and one.start < place.end)
-        said += (place for place in inside if not record.repeats(one.event, place.start, place.end))
+        said += (place for place in inside if not testimony.repeats(one.event, place.start, place.end))
     used = stating([one.text for one in said], content, joined=ruled, wish=kind == "preference")
     return None if used is None else [one for place, one in enumerate(said) if place in used]
 
 
-def _holds(content: str, cited: list[_Cited], record: Record) -> bool:
+def _holds(content: str, cited: list[_Cited], testimony: Testimony) -> bool:
     """Whether what was computed is harmless: nothing live in it, and no order that came from outside."""
     if is_live(content):
         return False
     if any(one.event.kind == "assistant_text" for one in cited):
-        return not record.ordered(content)
+        return not testimony.ordered(content)
     return any(one.event.meta.get("action") == "ask" for one in cited) or not is_order(content)
 
 
@@ -208,7 +208,7 @@ def _sentences(event: Event, own: list[tuple[int, int]]) -> Iterable[_Cited]:
             yield _Cited(event, first + start, first + end)
 
 
-def _why(draft: Draft, cited: list[_Cited], trust: str, record: Record) -> str | None:
+def _why(draft: Draft, cited: list[_Cited], trust: str, testimony: Testimony) -> str | None:
     """The reason, if it is as good as the memory: a reason is shown with it."""
     why = shape.why_of(draft.why)
     if why is None:
@@ -216,9 +216,9 @@ def _why(draft: Draft, cited: list[_Cited], trust: str, record: Record) -> str |
     ruled = draft.maker == RULES
     if trust == "user":
         whole = [_Cited(one.event, 0, len(one.event.text)) for one in cited]
-        return why if _spoken(why, whole, record, "note", ruled=ruled) else None
+        return why if _spoken(why, whole, testimony, "note", ruled=ruled) else None
     if trust == "checked":
-        return why if _holds(why, cited, record) else None
+        return why if _holds(why, cited, testimony) else None
     return why if ruled or not unsaid(why, _said(cited)) else None
 
 

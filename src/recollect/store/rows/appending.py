@@ -180,7 +180,7 @@ def session_key(session: str) -> bytes:
 
 def set_facts(tx: Tx, row: int, facts: Session) -> None:
     """What is known about a session now; what is not known leaves what was."""
-    interactive = None if facts.interactive is None else int(facts.interactive)
+    models, meta = tx.row("sessions.facts", {"session": row})
     tx.run(
         "sessions.set_facts",
         {
@@ -191,12 +191,26 @@ def set_facts(tx: Tx, row: int, facts: Session) -> None:
             "cwd": facts.cwd,
             "branch": facts.branch,
             "commit": facts.commit,
-            "models": json.dumps(list(facts.models)),
+            "models": json.dumps(sorted({*json.loads(models), *facts.models})),
             "agent_version": facts.agent_version,
-            "interactive": interactive,
-            "meta": as_json(facts.meta),
+            "interactive": None if facts.interactive is None else int(facts.interactive),
+            "meta": as_json(_merged(json.loads(meta), facts.meta)),
         },
     )
+
+
+def _merged(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """A merge as of RFC 7396: what is new wins, None takes away, objects are merged inside."""
+    merged = dict(old)
+    for name, value in new.items():
+        if value is None:
+            merged.pop(name, None)
+        elif isinstance(value, Mapping):
+            inner = merged.get(name)
+            merged[name] = _merged(inner if isinstance(inner, Mapping) else {}, value)
+        else:
+            merged[name] = value
+    return merged
 
 
 def as_json(value: Mapping[str, Any]) -> str:

@@ -98,9 +98,12 @@ class RowBodies:
 
     def damaged(self) -> list[str]:
         """The hashes of the bodies that are not what they were, or not there, of every owner."""
-        with self._db.read(None) as tx:
-            rows: list[Any] = tx.run("capture.every_body").fetchall()
-            return [body_hash.hex() for owner, body_hash in rows if not self._is_whole(tx, owner, body_hash.hex())]
+        bad: list[str] = []
+        for scope in self._db.owners():
+            with self._db.read(scope) as tx:
+                rows: list[Any] = tx.run("capture.every_body").fetchall()
+                bad += [found.hex() for owner, found in rows if not self._is_whole(tx, owner, found.hex())]
+        return bad
 
     def _is_whole(self, tx: Tx, owner: int, body_hash: str) -> bool:
         try:

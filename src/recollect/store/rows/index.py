@@ -18,37 +18,36 @@ CALL_CHARS = 500  # … and of what it was called with
 
 def add(tx: Tx, tier: Tier, doc: int) -> None:
     """Make a row searchable now, and queue it for its vector."""
-    entry, owner = _entry(tx, tier, doc)
-    tx.run(f"index.add_{tier}", entry)
-    tx.run("index.count", {"tier": tier, "owner": owner, "by": 1})
+    texts, owner = texts_of(tx, tier, doc)
+    tx.put_words(tier, doc, owner, texts)
     tx.run("index.wait", {"tier": tier, "doc": doc, "owner": owner})
 
 
 def drop(tx: Tx, tier: Tier, doc: int, *, vectors: bool) -> None:
     """Take a row out of the index; with `vectors`, its vectors too (else the new ones will replace them)."""
-    entry, owner = _entry(tx, tier, doc)
-    tx.run(f"index.drop_{tier}", entry)
-    tx.run("index.count", {"tier": tier, "owner": owner, "by": -1})
+    owner = tx.take_words(tier, doc)
     if vectors:
         tx.run("index.unwait", {"tier": tier, "doc": doc})
-        tx.run("index.drop_vectors", {"tier": tier, "doc": doc})
-        tx.run("index.rise_epoch", {"owner": owner})
+        tx.run("index.drop_vectors", {"tier": tier, "doc": doc, "owner": owner})
 
 
 def rebuild(tx: Tx) -> dict[str, int]:
-    """Every entry made again from the rows, in the caller's transaction."""
+    """Every entry made again from the rows this transaction sees."""
     counts: dict[str, int] = {}
     tx.run("index.forget_counts")
     for tier in TIERS:
         tx.run(f"index.clear_{tier}")
-        docs = [row[0] for row in tx.run(f"index.{_ALL[tier]}")]
+        docs = [row[0] for row in tx.run(f"index.all_{tier}")]
         for doc in docs:
-            entry, owner = _entry(tx, tier, doc)
-            tx.run(f"index.add_{tier}", entry)
-            tx.run("index.count", {"tier": tier, "owner": owner, "by": 1})
+            texts, owner = texts_of(tx, tier, doc)
+            tx.put_words(tier, doc, owner, texts)
         counts[tier] = len(docs)
-    tx.run("index.set_version", {"version": INDEX_VERSION})
     return counts
+
+
+def set_current(tx: Tx) -> None:
+    """Note that the index was made by the rule this version uses."""
+    tx.run("index.set_version", {"version": INDEX_VERSION})
 
 
 def is_current(tx: Tx) -> bool:
@@ -70,17 +69,12 @@ def turn_texts(rows: list[tuple[str, str]]) -> tuple[str, str]:
     return "\n".join(user), "\n".join(said + called + shown)
 
 
-_ALL = {"memory": "all_memories", "gist": "all_gists", "turn": "all_turns"}
-
-
-def _entry(tx: Tx, tier: Tier, doc: int) -> tuple[dict[str, object], int]:
-    """What goes into the index for a row, and whose it is."""
+def texts_of(tx: Tx, tier: Tier, doc: int) -> tuple[dict[str, str], int]:
+    """What is searched of a row, by column, and whose it is."""
     row = tx.row(f"index.{tier}", {"doc": doc})
     if tier == "turn":
         user, agent = turn_texts(list(tx.run("index.turn_events", {"doc": doc})))
-        texts = {"user": user, "agent": agent}
-    elif tier == "gist":
-        texts = {"content": row[1]}
-    else:
-        texts = {"content": row[1], "extra": " ".join([row[2] or "", *json.loads(row[3])])}
-    return {"doc": doc, **tx.entry(row[0], tier, texts)}, row[0]
+        return {"user": user, "agent": agent}, row[0]
+    if tier == "gist":
+        return {"content": row[1]}, row[0]
+    return {"content": row[1], "extra": " ".join([row[2] or "", *json.loads(row[3])])}, row[0]

@@ -6,7 +6,7 @@ nothing; a writer that may be the first asks for `ensure()`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -53,8 +53,16 @@ class Tx:
         """Run the query of that name (`file.query`)."""
         raise NotImplementedError
 
-    def entry(self, owner: int, tier: Tier, texts: Mapping[str, str]) -> dict[str, object]:
-        """What the full-text index of this database takes for a row's texts."""
+    def many(self, docs: Sequence[int]) -> object:
+        """Several row numbers as one parameter."""
+        raise NotImplementedError
+
+    def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
+        """Make the texts of a row searchable."""
+        raise NotImplementedError
+
+    def take_words(self, tier: Tier, doc: int) -> int:
+        """Take a row out of the full-text index before it changes; returns whose it is."""
         raise NotImplementedError
 
     def one(self, query: str, params: Mapping[str, object] = _NOTHING) -> int | None:

@@ -6,11 +6,12 @@ acknowledged write survives power loss; a SQLite with the WAL-reset race never r
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
@@ -30,6 +31,7 @@ from recollect.errors import (
 )
 from recollect.model import Scope, Tier
 from recollect.store import datadir
+from recollect.store.rows.index import texts_of
 from recollect.store.rows.tx import Answer, Tx
 from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries, load_migrations
@@ -121,9 +123,24 @@ class SqliteTx(Tx):
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         return self.connection.execute(QUERIES[query], params)
 
-    def entry(self, owner: int, tier: Tier, texts: Mapping[str, str]) -> dict[str, object]:
-        """Words already stemmed, each behind the number of its owner."""
-        return {name: owned(owner, stems(index_text(text))) for name, text in texts.items()}
+    def many(self, docs: Sequence[int]) -> object:
+        return json.dumps(list(docs))
+
+    def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
+        self.run(f"index.add_{tier}", _entry(owner, doc, texts))
+        self.run("index.count", {"tier": tier, "owner": owner, "by": 1})
+
+    def take_words(self, tier: Tier, doc: int) -> int:
+        """The index keeps no text of its own, so taking an entry out needs the very text that was put in."""
+        texts, owner = texts_of(self, tier, doc)
+        self.run(f"index.drop_{tier}", _entry(owner, doc, texts))
+        self.run("index.count", {"tier": tier, "owner": owner, "by": -1})
+        return owner
+
+
+def _entry(owner: int, doc: int, texts: Mapping[str, str]) -> dict[str, object]:
+    """Words already stemmed, each behind the number of its owner."""
+    return {"doc": doc, **{name: owned(owner, stems(index_text(text))) for name, text in texts.items()}}
 
 
 def owned(owner: int, words: Iterable[str]) -> str:

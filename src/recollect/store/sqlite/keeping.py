@@ -48,7 +48,9 @@ class SqliteKeeping(RowKeeping):
     def rebuild(self) -> Mapping[str, int]:
         """Make the full-text index again from the rows; readers see the old one until the new one is whole."""
         with self._db.write(None) as tx:
-            return index.rebuild(tx)
+            counts = index.rebuild(tx)
+            index.set_current(tx)
+            return counts
 
     def health(self, *, deep: bool) -> Health:
         """Counts and sizes; with `deep`, every page, every index and every hash is checked."""

@@ -5,24 +5,19 @@ Both legs apply the filter before they count to their limit: a narrow filter sti
 
 from __future__ import annotations
 
-import json
 import math
 import threading
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from recollect.clock import from_iso
-from recollect.errors import StoreCorrupt
 from recollect.model import Scope, Tier
-from recollect.store.port import Document, Filter, Match, Surroundings, TermWeights
-from recollect.store.rows import index
-from recollect.store.rows.memories import filter_params, memory_of
-from recollect.store.rows.tx import Rows, Tx
+from recollect.store.port import Filter, Match, TermWeights
+from recollect.store.rows.search import RowSearch, search_filter, visible
+from recollect.store.rows.tx import Tx
 from recollect.store.sqlite.database import Database, owned
 from recollect.store.sqlite.vectors import active_model
 from recollect.store.stems import stems
-from recollect.text import content_hash
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
@@ -34,11 +29,11 @@ _REMEMBERED = 10_000  # terms whose stem and frequency are kept in mind
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
 
 
-class SqliteSearch:
+class SqliteSearch(RowSearch):
     """The legs of recall over one database, with the vectors of recently asked scopes kept in memory."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
+        super().__init__(database)
         self._matrices: OrderedDict[tuple[int, int, str], VectorMatrix] = OrderedDict()
         self._frequencies: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         self._stems: dict[str, tuple[str, ...]] = {}
@@ -53,7 +48,7 @@ class SqliteSearch:
             words = self._telling(tx, rows.owner, tier, self._phrases(tx, rows.owner, terms))
             if not words:
                 return []
-            params = {**_filter(tx, rows, where), "match": " OR ".join(words), "limit": limit}
+            params = {**search_filter(tx, rows, where), "match": " OR ".join(words), "limit": limit}
             return [Match(*row) for row in tx.run(f"search.lexical_{tier}", params)]
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
@@ -80,11 +75,11 @@ class SqliteSearch:
             matrix = self._matrix(tx, rows.owner, tier) if rows else None
             if not rows or matrix is None:
                 return []
-            params = _filter(tx, rows, where)
+            params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:
                 nearest = matrix.search(query, look)
-                docs = json.dumps([doc for doc, _ in nearest])
+                docs = tx.many([doc for doc, _ in nearest])
                 allowed = {row[0]: row for row in tx.run(f"search.allowed_{tier}", {**params, "docs": docs})}
                 if len(allowed) >= limit or len(nearest) < look:
                     found = [Match(doc, score, *allowed[doc][1:]) for doc, score in nearest if doc in allowed]
@@ -100,32 +95,6 @@ class SqliteSearch:
         """The vectors of these documents."""
         matrix, seen = self._seen(scope, tier, docs)
         return matrix.vectors(seen) if matrix is not None else {}
-
-    def documents(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> list[Document]:
-        """The documents themselves, in the order asked for; one that fails its hash is left out."""
-        with self._db.read(scope) as tx:
-            rows = tx.rows
-            if rows is None:
-                return []
-            params: dict[str, object] = {**rows.params(), "docs": json.dumps(list(docs))}
-            found = list(tx.run(f"search.documents_{tier}", params))
-            if tier == "memory":
-                made = {row[0]: _memory_document(row) for row in found}
-            elif tier == "gist":
-                made = {row[0]: _gist_document(row) for row in found}
-            else:
-                events = _events_by_turn(tx, params)
-                made = {row[0]: _turn_document(row, events[row[0]]) for row in found if row[0] in events}
-        return [document for doc in docs if (document := made.get(doc)) is not None]
-
-    def around(self, scope: Scope, docs: Sequence[int]) -> list[Surroundings]:
-        """The turns beside each of these turns."""
-        with self._db.read(scope) as tx:
-            rows = tx.rows
-            if rows is None or not docs:
-                return []
-            params = {**rows.params(), "docs": json.dumps(list(docs))}
-            return [Surroundings(*row) for row in tx.run("search.around", params)]
 
     def _phrases(self, tx: Tx, owner: int, terms: Sequence[str]) -> list[str]:
         """The terms as this owner's words in the index; of those with one stem ('paint painting') only one."""
@@ -164,11 +133,7 @@ class SqliteSearch:
             rows = tx.rows
             if rows is None or not docs:
                 return None, []
-            seen = list(docs)  # the matrix holds this owner's documents only; a project narrows them further
-            if not rows.any_project:
-                params = {**rows.params(), "docs": json.dumps(seen)}
-                seen = [row[0] for row in tx.run(f"search.visible_{tier}", params)]
-            return self._matrix(tx, rows.owner, tier), seen
+            return self._matrix(tx, rows.owner, tier), visible(tx, rows, tier, docs)
 
     def _matrix(self, tx: Tx, owner: int, tier: Tier) -> VectorMatrix | None:
         """The up-to-date matrix of an owner and tier; None when it has no vectors."""
@@ -202,61 +167,3 @@ class SqliteSearch:
         while len(self._frequencies) > _REMEMBERED:
             self._frequencies.popitem(last=False)
         return holding
-
-
-def _filter(tx: Tx, rows: Rows, where: Filter) -> dict[str, object]:
-    return {
-        **filter_params(tx, rows, where),
-        "session_row": _session_row(tx, rows.owner, where.session),
-        "exclude_row": _session_row(tx, rows.owner, where.exclude_session),
-    }
-
-
-def _session_row(tx: Tx, owner: int, session: str | None) -> int | None:
-    """The session's row number: None for no session, -1 (matches nothing) for an unknown one."""
-    if session is None:
-        return None
-    return tx.one("search.session_row", {"owner": owner, "id": session}) or -1
-
-
-def _memory_document(row: tuple[Any, ...]) -> Document | None:
-    try:
-        memory = memory_of(row)
-    except StoreCorrupt:
-        return None
-    return Document(
-        tier="memory",
-        doc=row[0],
-        id=memory.id,
-        session=memory.session,
-        project=memory.project,
-        content=memory.content,
-        origin=memory.origin,
-        occurred_at=memory.occurred_at,
-        importance=memory.importance,
-        memory=memory,
-    )
-
-
-def _gist_document(row: tuple[Any, ...]) -> Document:
-    doc, session, project, content, occurred = row
-    return Document("gist", doc, session, session, project, content, "assistant", from_iso(occurred))
-
-
-def _events_by_turn(tx: Tx, params: dict[str, object]) -> dict[int, list[tuple[str, str]]]:
-    events: dict[int, list[tuple[str, str]]] = defaultdict(list)
-    damaged = set()
-    for turn, role, text, digest in tx.run("search.turn_events", params):
-        events[turn].append((role, text))
-        if bytes.fromhex(content_hash(text)) != digest:
-            damaged.add(turn)
-    return {turn: rows for turn, rows in events.items() if turn not in damaged}
-
-
-def _turn_document(row: tuple[Any, ...], events: list[tuple[str, str]]) -> Document:
-    doc, key, session, project, occurred, _ = row
-    user, agent = index.turn_texts(events)
-    content = f"user: {user}\nassistant: {agent}" if user and agent else user or agent
-    return Document(
-        "turn", doc, key.hex(), session, project, content, "user" if user else "assistant", from_iso(occurred)
-    )

@@ -47,17 +47,15 @@ DELETE FROM pending WHERE tier = :tier AND doc = :doc;
 
 -- name: drop_vectors
 DELETE FROM vectors WHERE tier = :tier AND doc = :doc;
-
--- name: rise_epoch
 UPDATE owners SET epoch = epoch + 1 WHERE row = :owner;
 
--- name: all_memories
+-- name: all_memory
 SELECT row FROM memories WHERE deleted_at IS NULL ORDER BY row;
 
--- name: all_gists
+-- name: all_gist
 SELECT row FROM gists ORDER BY row;
 
--- name: all_turns
+-- name: all_turn
 SELECT row FROM turns ORDER BY row;
 
 -- name: clear_memory

@@ -22,12 +22,14 @@ UPDATE sessions SET title = :title WHERE row = :session;
 -- name: set_meta
 UPDATE sessions SET meta = :meta WHERE row = :session;
 
+-- name: facts
+SELECT models, meta FROM sessions WHERE row = :session;
+
 -- name: set_facts
 UPDATE sessions SET title = ifnull(:title, title), parent = ifnull(:parent, parent),
   relation = CASE WHEN :relation = 'root' THEN relation ELSE :relation END, cwd = ifnull(:cwd, cwd),
-  branch = ifnull(:branch, branch), commit_id = ifnull(:commit, commit_id),
-  models = (SELECT json_group_array(value) FROM (SELECT value FROM json_each(models) UNION SELECT value FROM json_each(:models))), agent_version = ifnull(:agent_version, agent_version),
-  interactive = ifnull(:interactive, interactive), meta = json_patch(meta, :meta)
+  branch = ifnull(:branch, branch), commit_id = ifnull(:commit, commit_id), models = :models,
+  agent_version = ifnull(:agent_version, agent_version), interactive = ifnull(:interactive, interactive), meta = :meta
 WHERE row = :session;
 
 -- name: set_project

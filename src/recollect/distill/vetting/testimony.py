@@ -43,7 +43,7 @@ _OF_THE_HOST = frozenset(("shell", "edit", "read", "search", "plan"))
 _CALLS = frozenset(("tool_call", "edit", "test_run"))
 
 
-class Record:
+class Testimony:
     """The events of one session by key."""
 
     def __init__(self, events: Mapping[str, Event]) -> None:

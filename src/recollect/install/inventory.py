@@ -1,8 +1,8 @@
 """What was installed, kept in `install.json` under the data directory, so that it can be taken out exactly.
 
 For each agent: the variables that led to its settings, for each file whether it was made by us and which objects in it
-were, and the directories that were made. Without a receipt everything can still be found and taken out; only what was
-there and empty before may be gone then.
+were, and the directories that were made. Without it everything can still be found and taken out; only what was there
+and empty before may be gone then.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class AgentNote:
 
 
 @dataclass(slots=True)
-class Receipt:
+class Inventory:
     """All agents that Recollect is installed for."""
 
     path: Path
@@ -71,19 +71,19 @@ class Receipt:
         return (json.dumps(whole, indent=1) + "\n").encode()
 
 
-def load(data_dir: Path) -> Receipt:
-    """The receipt of this data directory; one that cannot be read is as none."""
+def load(data_dir: Path) -> Inventory:
+    """The inventory of this data directory; one that cannot be read is as none."""
     path = data_dir / NAME
     data = files.read(path)
-    receipt = Receipt(path, data=data)
+    inventory = Inventory(path, data=data)
     try:
         found = json.loads(data) if data else {}
         for name, each in found.get("agents", {}).items():
-            receipt.agents[name] = _agent(each)
-        receipt.folders = set(map(Path, found.get("folders", [])))
+            inventory.agents[name] = _agent(each)
+        inventory.folders = set(map(Path, found.get("folders", [])))
     except (ValueError, TypeError, AttributeError, KeyError):
-        receipt.agents.clear()
-    return receipt
+        inventory.agents.clear()
+    return inventory
 
 
 def _agent(given: Any) -> AgentNote:

@@ -1,0 +1,240 @@
+"""One PostgreSQL database: transactions that see one owner's rows and nothing else.
+
+Every transaction begins with `enter`, which says for this transaction alone whose rows the policies let through; when it
+ends, in whatever way, that is gone. Writers of one owner take turns, those of different owners never wait for each
+other: what is read before a write in the same transaction still holds when it is written. A handle does not cross fork().
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.adapt import Loader
+from psycopg.types.string import TextLoader
+
+from recollect.errors import ForkedHandle, InvalidInput, StoreUnavailable
+from recollect.model import Scope, Tier
+from recollect.store.postgres.connecting import Linked, Pool, store_error
+from recollect.store.rows.tx import Answer, Rows, Tx
+from recollect.store.searchtext import index_text
+from recollect.store.sql import Queries
+from recollect.store.stems import stems
+
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_NOTHING: Mapping[str, object] = {}
+LOCK_TIMEOUT = "30s"
+# How often a word stands in a document, in steps: what is between counts as the nearest. bm25 hardly tells more apart.
+STEPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0, 24.0)
+# What a word counts in each column, as in the embedded store.
+COLUMNS: Mapping[Tier, Mapping[str, float]] = {
+    "memory": {"content": 1.0, "extra": 0.5},
+    "gist": {"content": 1.0},
+    "turn": {"user": 3.0, "agent": 1.0},
+}
+_LONGEST = 200  # characters of a word that are told apart
+
+
+def _spelled(query: str) -> str:
+    """A query with its parameters as psycopg writes them."""
+    return _PARAMETER.sub(r"%(\1)s", query.replace("%", "%%"))
+
+
+QUERIES = Queries(Path(__file__).parent / "queries", _spelled)
+
+
+class _IsoLoader(Loader):
+    """A timestamptz as the stored form of a time everywhere here; the connection's time zone is UTC."""
+
+    def load(self, data: Any) -> str:
+        text = bytes(data).decode()
+        moment, _, fraction = text.removesuffix("+00").partition(".")
+        return f"{moment[:10]}T{moment[11:]}.{fraction:0<6}Z"
+
+
+def set_up(connection: Linked) -> None:
+    """How values come from a connection; its settings are `Database`'s."""
+    connection.adapters.register_loader("timestamptz", _IsoLoader)
+    for name in ("json", "jsonb"):
+        connection.adapters.register_loader(name, TextLoader)
+
+
+class PostgresTx(Tx):
+    """A transaction on one connection."""
+
+    violated = psycopg.errors.UniqueViolation
+
+    def __init__(self, connection: psycopg.Connection[Any], scope: Scope | None, rows: Rows | None) -> None:
+        super().__init__(scope, rows)
+        self.connection = connection
+
+    def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
+        """Run a query; whose transaction it is need not be said."""
+        known = {"tenant": self.scope.tenant} if self.scope else {}
+        if self.rows is not None:
+            known["owner"] = self.rows.owner  # type: ignore[assignment]
+        return self.connection.execute(QUERIES[query], {**known, **params})  # type: ignore[arg-type]
+
+    def find(self) -> Rows | None:
+        return self.rows
+
+    def ensure(self) -> Rows:
+        if self.rows is None or self.rows.project == 0:
+            self.rows = self.enter(writing=True, making=True)
+        assert self.rows is not None
+        return self.rows
+
+    def enter(self, *, writing: bool, making: bool = False) -> Rows | None:
+        """Whose rows this transaction sees from here on."""
+        row = self.connection.execute(QUERIES["sessions.enter"], self.entry_params(writing, making)).fetchone()
+        return None if row is None else Rows(*row)
+
+    def entry_params(self, writing: bool, making: bool) -> dict[str, object]:
+        assert self.scope is not None
+        names = {"tenant": self.scope.tenant, "username": self.scope.user, "project": self.scope.project}
+        return {**names, "writing": writing, "making": making}
+
+    def many(self, docs: Sequence[int]) -> object:
+        return list(docs)
+
+    def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
+        lexemes, size = entry(tier, owner, texts)
+        self.run("index.add", {"owner": owner, "tier": tier, "doc": doc, "size": size, "search": lexemes})
+        self.run("index.count", {"owner": owner, "tier": tier, "by": 1, "size": size})
+
+    def take_words(self, tier: Tier, doc: int) -> int:
+        assert self.rows is not None
+        gone = self.one("index.drop", {"tier": tier, "doc": doc})
+        if gone is not None:
+            self.run("index.count", {"tier": tier, "by": -1, "size": -gone})
+        return self.rows.owner
+
+
+def entry(tier: Tier, owner: int, texts: Mapping[str, str]) -> tuple[list[str], int]:
+    """A document's lexemes (tier, owner, stem, and in which step it counts), and how many words it has."""
+    counted: Counter[str] = Counter()
+    size = 0
+    for column, text in texts.items():
+        words = stems(index_text(text))
+        size += len(words)
+        for word in words:
+            counted[word[:_LONGEST]] += COLUMNS[tier][column]  # type: ignore[assignment]
+    return [f"{tier[0]}{owner}x{word}~{_step(times)}" for word, times in counted.items()], size
+
+
+def _step(times: float) -> int:
+    """The number of the nearest step, from 1."""
+    return 1 + min(range(len(STEPS)), key=lambda at: abs(math.log(STEPS[at] / times)))
+
+
+class Database:
+    """Transactions on the connections of a pool."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self._pid = os.getpid()
+        self._mine = threading.local()
+        self._closed = False
+
+    def owners(self) -> list[Scope]:
+        """Every owner there is; the store is looked after one owner at a time."""
+        with self.read(None) as tx:
+            return [Scope(tenant, user) for tenant, user in tx.run("vectors.every_owner")]
+
+    def read(self, scope: Scope | None) -> Any:
+        """A transaction for reading; its statements see the newest commit each."""
+        return self._transaction(scope, "BEGIN READ ONLY", writing=False)
+
+    def snapshot(self, scope: Scope | None) -> Any:
+        """A transaction whose statements all see the same moment."""
+        return self._transaction(scope, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", writing=False)
+
+    @contextmanager
+    def write(self, scope: Scope | None) -> Iterator[PostgresTx]:
+        """One write transaction: all of it is kept, or none. One for the same owner nests into the outer one."""
+        outer: PostgresTx | None = getattr(self._mine, "writing", None)
+        if outer is not None and outer.scope == scope:
+            yield outer
+            return
+        with self._transaction(scope, "BEGIN", writing=True) as tx:
+            self._mine.writing = tx
+            try:
+                yield tx
+            finally:
+                self._mine.writing = outer
+
+    @contextmanager
+    def _transaction(self, scope: Scope | None, begin: str, *, writing: bool) -> Iterator[PostgresTx]:
+        self._usable()
+        connection = self.pool.getconn()
+        try:
+            with _translated():
+                tx = PostgresTx(connection, scope, None)
+                _enter(tx, begin, writing)
+                try:
+                    yield tx
+                    connection.execute("COMMIT")
+                except BaseException:
+                    _end(connection)
+                    raise
+        finally:
+            self.pool.putconn(connection)
+
+    def _usable(self) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedHandle()
+        if self._closed:
+            raise StoreUnavailable("this store is closed")
+
+    def close(self) -> None:
+        """Close every connection; closing twice, or in a forked child, does nothing."""
+        if self._closed or os.getpid() != self._pid:
+            return
+        self._closed = True
+        self.pool.close()
+
+
+def _enter(tx: PostgresTx, begin: str, writing: bool) -> None:
+    """Begin a transaction for its scope, in one round trip."""
+    if tx.scope is None:
+        tx.connection.execute(begin)
+        return
+    with tx.connection.pipeline():
+        tx.connection.execute(begin)
+        answer = tx.connection.execute(QUERIES["sessions.enter"], tx.entry_params(writing, making=False))
+    row = answer.fetchone()
+    tx.rows = None if row is None else Rows(*row)
+
+
+def _end(connection: psycopg.Connection[Any]) -> None:
+    """Roll back what failed; a connection that cannot be rolled back is closed, and the pool makes another."""
+    try:
+        if connection.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
+            connection.close()  # interrupted in the middle of a statement
+        elif not connection.closed:
+            connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """PostgreSQL's errors as ours, each with what to do."""
+    try:
+        yield
+    except UnicodeEncodeError:
+        raise InvalidInput("the text holds a character that cannot be stored") from None
+    except psycopg.DataError as error:
+        if error.sqlstate is None or error.sqlstate == "22021":  # a NUL, or bytes that are no text
+            raise InvalidInput("the text holds a character that cannot be stored") from None
+        raise store_error(error) from error
+    except psycopg.Error as error:
+        raise store_error(error) from error

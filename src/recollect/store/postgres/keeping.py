@@ -1,0 +1,64 @@
+"""Looking after a PostgreSQL store: one owner after the other, each in a transaction of its own.
+
+What is deleted is gone from every query at once. Its bytes go from the tables' files when PostgreSQL vacuums them, and
+from its write-ahead log and from backups when those are recycled: a receipt says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from hashlib import sha256
+
+from recollect.store.port import Health
+from recollect.store.postgres.bodies import PostgresBodies
+from recollect.store.postgres.database import Database
+from recollect.store.postgres.vectors import active_model
+from recollect.store.rows import index
+from recollect.store.rows.keeping import RowKeeping
+
+_COUNTED = ("sessions", "events", "turns", "gists", "memories", "vectors", "pending")
+
+
+class PostgresKeeping(RowKeeping):
+    """Forgetting, upkeep and health of one database."""
+
+    def __init__(self, database: Database, bodies: PostgresBodies) -> None:
+        super().__init__(database, bodies)
+
+    def _scrub(self) -> bool:
+        return True
+
+    def rebuild(self) -> Mapping[str, int]:
+        """Make the full-text index again from the rows, one owner at a time."""
+        counts: Counter[str] = Counter()
+        for scope in self._db.owners():
+            with self._db.write(scope) as tx:
+                counts.update(index.rebuild(tx))
+        with self._db.write(None) as tx:
+            index.set_current(tx)
+        return dict(counts)
+
+    def health(self, *, deep: bool) -> Health:
+        """Counts and sizes; with `deep`, every hash is checked."""
+        with self._db.read(None) as tx:
+            counts = dict(zip(_COUNTED, tx.row("keeping.counts"), strict=True))
+            model = active_model(tx)
+            size = tx.one("keeping.size") or 0
+        checks = self._checks() if deep else {}
+        return Health(counts, counts.pop("pending"), model and model[1:], {"database": size}, checks)
+
+    def _checks(self) -> dict[str, str]:
+        bad: dict[str, list[str]] = {"event hashes": [], "memory hashes": []}
+        for scope in self._db.owners():
+            with self._db.read(scope) as tx:
+                for what in ("event", "memory"):
+                    bad[f"{what} hashes"] += [
+                        id_.hex() if isinstance(id_, bytes) else id_
+                        for id_, text, digest in tx.run(f"keeping.{what}_texts")
+                        if sha256(text).digest() != digest
+                    ]
+        bad["bodies"] = self._bodies.damaged()
+        return {
+            name: f"{len(found)} changed from outside: {', '.join(found[:5])}" for name, found in bad.items() if found
+        }

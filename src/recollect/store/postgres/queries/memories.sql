@@ -1,0 +1,104 @@
+-- Memories and their versions.
+
+-- name: get
+SELECT {memory} FROM memory_rows WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible};
+
+-- name: twin
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND coalesce(project, 0) = :project AND dedup_key = :dedup_key
+  AND deleted_at IS NULL AND superseded_at IS NULL;
+
+-- name: is_forgotten
+SELECT (EXISTS (SELECT 1 FROM tombstones WHERE tenant = :tenant AND owner = :owner AND key = :key))::integer;
+
+-- name: add
+INSERT INTO memories (tenant, owner, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence,
+                      anchors, meta, dedup_key, content_hash, occurred_at, recorded_at, accessed_at, access_count, version,
+                      superseded_by, superseded_at, expires_at, archived_at, deleted_at, trust, maker, slot, confirmed_at)
+VALUES (:tenant, :owner, :id, :project, :kind, :content, :why, :tags, :importance, :confidence, :origin, :session, :evidence,
+        :anchors, :meta, :dedup_key, :content_hash, :occurred_at, :recorded_at, :accessed_at, :access_count, :version,
+        :superseded_by, :superseded_at, :expires_at, :archived_at, :deleted_at, :trust, :maker, :slot, :confirmed_at)
+RETURNING row;
+
+-- name: update
+UPDATE memories
+SET kind = :kind, origin = :origin, session = :session, content = :content, why = :why, tags = :tags, importance = :importance,
+    confidence = :confidence, evidence = :evidence, anchors = :anchors, meta = :meta, dedup_key = :dedup_key,
+    content_hash = :content_hash, occurred_at = :occurred_at, superseded_by = :superseded_by, superseded_at = :superseded_at,
+    expires_at = :expires_at, archived_at = :archived_at, deleted_at = :deleted_at, trust = :trust, maker = :maker, slot = :slot,
+    confirmed_at = :confirmed_at, version = :version::integer + 1
+WHERE tenant = :tenant AND row = :row AND version = :version::integer;
+
+-- name: keep_version
+INSERT INTO memory_versions (tenant, owner, memory, version, kind, content, why, tags, importance, confidence, until)
+SELECT tenant, owner, row, version, kind, content, why, tags, importance, confidence, :until::timestamptz
+FROM memories WHERE tenant = :tenant AND row = :row;
+
+-- name: add_version
+INSERT INTO memory_versions (tenant, owner, memory, version, kind, content, why, tags, importance, confidence, until)
+VALUES (:tenant, :owner, :memory, :version, :kind, :content, :why, :tags, :importance, :confidence, :until);
+
+-- name: versions
+SELECT v.version, v.kind, v.content, v.why, v.tags, v.importance, v.confidence, v.until
+FROM memory_versions v JOIN memories m ON m.tenant = v.tenant AND m.row = v.memory
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.id = :id
+  AND (:any_project OR m.project IS NULL OR m.project = :scope_project::bigint)
+ORDER BY v.version;
+
+-- name: find
+SELECT {memory} FROM memory_rows m
+WHERE m.tenant = :tenant AND m.owner = :owner
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: is_deleted
+SELECT (EXISTS (SELECT 1 FROM memories
+                WHERE tenant = :tenant AND owner = :owner AND evidence = :evidence AND deleted_at IS NOT NULL AND id <> :id))::integer;
+
+-- name: supersede
+UPDATE memories SET superseded_by = :by, superseded_at = :at, version = version + 1
+WHERE tenant = :tenant AND owner = :owner AND id = :id AND version = :version AND superseded_at IS NULL RETURNING row;
+
+-- name: of_session
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND session = :session AND deleted_at IS NULL AND {visible}
+ORDER BY occurred_at, id;
+
+-- name: in_slot
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND slot = :slot AND deleted_at IS NULL AND (:history OR superseded_at IS NULL)
+  AND {visible}
+ORDER BY occurred_at DESC, id;
+
+-- name: marks
+SELECT project_name, count(*), sum(version), max(row), sum((expires_at IS NOT NULL AND expires_at <= :now)::integer)
+FROM memory_rows WHERE tenant = :tenant AND owner = :owner AND {visible}
+GROUP BY project_name;
+
+-- name: like
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND dedup_key = :dedup_key AND project_name IS NOT DISTINCT FROM :project_name::text
+  AND deleted_at IS NULL AND {visible}
+ORDER BY superseded_at IS NOT NULL, occurred_at DESC, id;
+
+-- name: replaced
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND superseded_by = :id AND deleted_at IS NULL AND {visible}
+ORDER BY superseded_at DESC, id;
+
+-- name: from_source
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND (deleted_at IS NOT NULL) = :deleted
+  AND (session = :source OR origin = :source OR maker = :source OR meta #>> '{revoked,source}' = :source
+       OR EXISTS (SELECT 1 FROM json_array_elements(evidence::json) e WHERE e ->> 'session' = :source)
+       OR EXISTS (SELECT 1 FROM json_array_elements(CASE json_typeof(meta -> 'said') WHEN 'array' THEN meta -> 'said' ELSE '[]' END) s
+                  WHERE json_typeof(s) = 'object' AND :source IN (s ->> 'session', s ->> 'origin', s ->> 'maker')))
+  AND {visible}
+ORDER BY occurred_at, id;
+
+-- name: touch
+UPDATE memories SET access_count = access_count + :reads, accessed_at = :at
+WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible};
+
+-- name: audit
+INSERT INTO audit (tenant, owner, at, action, subject, details) VALUES (:tenant, :owner, :at, :action, :subject, :details);

@@ -1,0 +1,52 @@
+-- What a filter and a scope let through, said once; `{name}` in a query stands for the part of that name.
+
+-- name: memory_filter
+AND m.deleted_at IS NULL
+  AND (:any_project OR m.project IS NULL OR m.project = :scope_project::bigint)
+  AND (:project::bigint IS NULL OR m.project = :project::bigint)
+  AND (:kinds::json IS NULL OR m.kind IN (SELECT json_array_elements_text(:kinds::json)))
+  AND (:tags::json IS NULL OR m.tags ?| ARRAY(SELECT json_array_elements_text(:tags::json)))
+  AND (:session::text IS NULL OR m.session = :session::text)
+  AND (:exclude_session::text IS NULL OR m.session IS NULL OR m.session <> :exclude_session::text)
+  AND (:min_importance::float8 IS NULL OR m.importance >= :min_importance::float8)
+  AND (:trusts::json IS NULL OR m.trust IN (SELECT json_array_elements_text(:trusts::json)))
+  AND (:since::timestamptz IS NULL OR m.occurred_at >= :since::timestamptz)
+  AND (:until::timestamptz IS NULL OR m.occurred_at <= :until::timestamptz)
+  AND (:archived OR m.archived_at IS NULL)
+  AND (CASE WHEN :as_of::timestamptz IS NOT NULL
+            THEN m.occurred_at <= :as_of::timestamptz
+                 AND (m.superseded_at IS NULL OR m.superseded_at > :as_of::timestamptz)
+                 AND (m.expires_at IS NULL OR m.expires_at > :as_of::timestamptz)
+            ELSE :history OR (m.superseded_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > :now::timestamptz)) END)
+
+-- name: gist_filter
+AND (:any_project OR g.project IS NULL OR g.project = :scope_project::bigint)
+  AND (:project::bigint IS NULL OR g.project = :project::bigint)
+  AND (:session_row::bigint IS NULL OR g.session = :session_row::bigint)
+  AND (:exclude_row::bigint IS NULL OR g.session <> :exclude_row::bigint)
+  AND (:since::timestamptz IS NULL OR g.occurred_at >= :since::timestamptz)
+  AND (:until::timestamptz IS NULL OR g.occurred_at <= :until::timestamptz)
+  AND (:as_of::timestamptz IS NULL OR g.occurred_at <= :as_of::timestamptz)
+
+-- name: turn_filter
+AND (:any_project OR t.project IS NULL OR t.project = :scope_project::bigint)
+  AND (:project::bigint IS NULL OR t.project = :project::bigint)
+  AND (:session_row::bigint IS NULL OR t.session = :session_row::bigint)
+  AND (:exclude_row::bigint IS NULL OR t.session <> :exclude_row::bigint)
+  AND (:since::timestamptz IS NULL OR t.occurred_at >= :since::timestamptz)
+  AND (:until::timestamptz IS NULL OR t.occurred_at <= :until::timestamptz)
+  AND (:as_of::timestamptz IS NULL OR t.occurred_at <= :as_of::timestamptz)
+
+-- name: spoken
+kind NOT IN ('thinking', 'injected_context', 'turn_end', 'summary', 'compaction')
+
+-- name: speaker
+CASE WHEN kind IN ('tool_call', 'edit', 'test_run') THEN 'call' ELSE role END
+
+-- name: visible
+(:any_project OR project IS NULL OR project = :scope_project::bigint)
+
+-- name: memory
+row, owner, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta, dedup_key,
+  content_hash, occurred_at, recorded_at, accessed_at, access_count, version, superseded_by, superseded_at, expires_at, archived_at,
+  deleted_at, trust, maker, slot, confirmed_at, project_name

@@ -1,0 +1,93 @@
+"""The store of many users: every port over one PostgreSQL database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from recollect.settings import Settings, environment
+from recollect.store.postgres import isolation, schema
+from recollect.store.postgres.address import read_address
+from recollect.store.postgres.bodies import PostgresBodies
+from recollect.store.postgres.connecting import Linked, pool, store_errors
+from recollect.store.postgres.credentials import credentials_for
+from recollect.store.postgres.database import LOCK_TIMEOUT, Database, set_up
+from recollect.store.postgres.keeping import PostgresKeeping
+from recollect.store.postgres.search import PostgresSearch
+from recollect.store.postgres.vectors import PostgresVectors
+from recollect.store.rows import index
+from recollect.store.rows.captures import RowCaptures
+from recollect.store.rows.digests import RowDigests
+from recollect.store.rows.distillations import RowDistillations
+from recollect.store.rows.gists import RowGists
+from recollect.store.rows.ledger import RowLedger
+from recollect.store.rows.memories import RowMemories
+from recollect.store.rows.sessions import RowSessions
+
+
+class PostgresStore:
+    """All ports, one database, one pool of connections."""
+
+    def __init__(self, settings: Settings, *, layout: schema.Layout = schema.Layout()) -> None:
+        address = read_address(settings.database_url, environment())
+        self._pool = pool(
+            address,
+            credentials_for(address, settings),
+            max_size=settings.database_connections,
+            statement_seconds=settings.database_statement_seconds,
+            configure=lambda connection: _configure(connection, layout),
+            options={"autocommit": True},
+        )
+        try:
+            self.database = Database(self._pool)
+            self._make_ports()
+        except BaseException:
+            self._pool.close()
+            raise
+
+    def _make_ports(self) -> None:
+        self.sessions = RowSessions(self.database)
+        self.bodies = PostgresBodies(self.database)
+        self.captures = RowCaptures(self.database, self.bodies)
+        self.digests = RowDigests(self.database)
+        self.distillations = RowDistillations(self.database)
+        self.ledger = RowLedger(self.database)
+        self.gists = RowGists(self.database)
+        self.memories = RowMemories(self.database)
+        self.search = PostgresSearch(self.database)
+        self.vectors = PostgresVectors(self.database)
+        self.keeping = PostgresKeeping(self.database, self.bodies)
+        with self._pool.connection() as connection, store_errors():
+            isolation.require(connection)
+        with self.database.read(None) as tx:
+            current = index.is_current(tx)
+        if not current:
+            self.keeping.rebuild()
+
+    def backup(self, target: Path) -> int:
+        """Write a verified copy to `target`; returns its size in bytes."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def _configure(connection: Linked, layout: schema.Layout) -> None:
+    """Set a new connection up: the schema of this version, its names, and the role that sees one owner at a time."""
+    if schema.current(connection) < schema.newest():
+        schema.migrate(connection, layout)
+    set_up(connection)
+    connection.execute(schema.search_path(connection))
+    _become(connection, schema.APP)
+    for name, value in (("TimeZone", "UTC"), ("lock_timeout", LOCK_TIMEOUT), ("plan_cache_mode", "force_custom_plan")):
+        connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+
+
+def _become(connection: psycopg.Connection[Any], role: str) -> None:
+    """Work as a role with less rights than the login may have; a login that is not in it stays what it is."""
+    row = connection.execute("SELECT pg_has_role(current_user, %s, 'SET')", (role,)).fetchone()
+    if row == (True,):
+        connection.execute(sql.SQL("SET ROLE {}").format(sql.Identifier(role)))

@@ -1,0 +1,138 @@
+"""Vectors in PostgreSQL: derived from the texts, of one model at a time, a row each beside the text they stand for."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from recollect.errors import ModelMismatch
+from recollect.model import TIERS, Scope, Tier
+from recollect.store.port import Waiting
+from recollect.store.postgres.database import Database
+from recollect.store.rows import index
+from recollect.store.rows.tx import Tx
+from recollect.store.searchtext import embedded_texts
+
+if TYPE_CHECKING:
+    from recollect.store.port import Matrix
+
+
+def active_model(tx: Tx) -> tuple[int, str, int] | None:
+    """Row, name and dimension of the model the vectors are of."""
+    row = tx.run("vectors.active").fetchone()
+    return None if row is None else (row[0], row[1], row[2])
+
+
+def as_text(vector: Matrix) -> str:
+    """A vector as pgvector reads it."""
+    return "[" + ",".join(f"{value:.7g}" for value in vector.tolist()) + "]"
+
+
+class PostgresVectors:
+    """The queue of texts without a vector, and the vectors."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def model(self) -> tuple[str, int] | None:
+        """Name and dimension of the model the vectors are of; None while there are none."""
+        with self._db.read(None) as tx:
+            found = active_model(tx)
+        return None if found is None else found[1:]
+
+    def pending(self) -> int:
+        """How many texts wait for a vector."""
+        with self._db.read(None) as tx:
+            return tx.one("vectors.pending") or 0
+
+    def waiting(self, limit: int) -> list[Waiting]:
+        """Texts without a vector: memories before gists before turns, the newest first."""
+        found: list[tuple[Scope, Tier, int, int]] = []
+        with self._db.read(None) as tx:
+            for tier in TIERS:
+                if len(found) < limit:
+                    rows = tx.run("vectors.waiting", {"tier": tier, "limit": limit - len(found)})
+                    found += [(Scope(tenant, user), tier, doc, ticket) for tenant, user, doc, ticket in rows]
+        by_owner: dict[Scope, list[int]] = defaultdict(list)
+        for place, (scope, *_) in enumerate(found):
+            by_owner[scope].append(place)
+        made: dict[int, Waiting] = {}
+        for scope, places in by_owner.items():
+            with self._db.read(scope) as tx:
+                for place in places:
+                    _, tier, doc, ticket = found[place]
+                    made[place] = Waiting(tier, doc, ticket, *_texts(tx, tier, doc))
+        return [made[place] for place in range(len(found))]
+
+    def put(self, model: tuple[str, int], vectors: Iterable[tuple[Waiting, Matrix]]) -> int:
+        """Store vectors made by `model`; one made for a text that has changed since stays queued."""
+        given = list(vectors)
+        active = self._activate(model)
+        stored = 0
+        for scope, items in self._by_owner(given).items():
+            with self._db.write(scope) as tx:
+                stored += sum(_put(tx, active, item, matrix) for item, matrix in items)
+        return stored
+
+    def _activate(self, model: tuple[str, int]) -> int:
+        name, dim = model
+        with self._db.write(None) as tx:
+            active = active_model(tx)
+            if active is None:
+                tx.run("vectors.add_model", {"name": name, "dim": dim})
+                tx.run("vectors.activate", {"name": name, "dim": dim})
+                active = active_model(tx)
+        assert active is not None
+        if active[1:] != model:
+            raise ModelMismatch(
+                f"the vectors here are of {active[1]} ({active[2]}), not {name} ({dim})",
+                hint="Run `recollect reembed` to make them again with the configured embedder.",
+            )
+        return active[0]
+
+    def _by_owner(self, given: list[tuple[Waiting, Matrix]]) -> dict[Scope, list[tuple[Waiting, Matrix]]]:
+        """What was made, by whose it is; what was forgotten, or done by somebody else, in the meantime is nobody's."""
+        owners: dict[tuple[Tier, int], Scope] = {}
+        with self._db.read(None) as tx:
+            for tier in TIERS:
+                docs = [item.doc for item, _ in given if item.tier == tier]
+                if docs:
+                    rows = tx.run("vectors.whose", {"tier": tier, "docs": tx.many(docs)})
+                    owners |= {(tier, doc): Scope(tenant, user) for doc, tenant, user in rows}
+        found: dict[Scope, list[tuple[Waiting, Matrix]]] = defaultdict(list)
+        for item, matrix in given:
+            scope = owners.get((item.tier, item.doc))
+            if scope is not None:
+                found[scope].append((item, matrix))
+        return found
+
+    def restart(self) -> int:
+        """Drop every vector and queue every text: the next model to write becomes the store's."""
+        for scope in self._db.owners():
+            with self._db.write(scope) as tx:
+                for step in ("clear", "clear_counts", "queue_all"):
+                    tx.run(f"vectors.{step}")
+        with self._db.write(None) as tx:
+            tx.run("vectors.deactivate")
+        return self.pending()
+
+
+def _texts(tx: Tx, tier: Tier, doc: int) -> tuple[tuple[str, ...], int]:
+    """What is embedded of a row, and how much of it the user said."""
+    rows = tx.run(f"vectors.{tier}_text", {"doc": doc}).fetchall()
+    if tier == "turn":
+        return embedded_texts(*index.turn_texts(rows))
+    return ((str(rows[0][0]) if rows else " "),), 1
+
+
+def _put(tx: Tx, model: int, item: Waiting, matrix: Matrix) -> bool:
+    key: dict[str, object] = {"tier": item.tier, "doc": item.doc}
+    if tx.rows is None or tx.run("vectors.is_waiting", key).fetchone() is None:
+        return False
+    old = len(tx.run("vectors.drop_old", key).fetchall())
+    rows = [as_text(row) for row in matrix.reshape(-1, matrix.shape[-1])]
+    tx.run("vectors.add", {**key, "model": model, "leading": item.leading, "vectors": rows})
+    tx.run("vectors.count", {"tier": item.tier, "docs": 0 if old else 1, "vectors": len(rows) - old})
+    tx.run("vectors.done", {**key, "ticket": item.ticket})
+    return True
