@@ -1,6 +1,6 @@
 """How good the memories are that are distilled without a model, against sessions labelled by careful reading.
 
-    python bench/distill_quality.py --transcripts DIR --labels tests/fixtures/distill [--half dev|dev2|dev3|frozen] [--show]
+    python bench/distill_quality.py --transcripts DIR --labels tests/fixtures/distill [--half dev|dev2|…] [--show]
 
 `DIR` holds one folder of transcripts an agent (`claude/`, `codex/`, …); the sessions that are labelled are swept into a
 store that is thrown away (or kept in `--store` for the next run). Each is distilled and vetted as the pipeline does it.
@@ -77,9 +77,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=Path, required=True, help="directory with one folder an agent")
     parser.add_argument("--labels", type=Path, required=True, help="directory with a folder for each half")
     parser.add_argument("--half", choices=HALVES, help="score one half only")
-    parser.add_argument(
-        "--show", action="store_true", help="print what was produced and missed (never of dev2 and frozen)"
-    )
+    parser.add_argument("--show", action="store_true", help="print what was produced and missed (never of frozen)")
     parser.add_argument("--store", type=Path, help="keep the swept sessions here for the next run")
     args = parser.parse_args()
     if args.show and args.half not in OPEN:

@@ -14,6 +14,7 @@ from tests.flow.memory_fixture import opened as opened
 from tests.llm_fixture import endpoint as endpoint
 from tests.services.fixtures import postgres as postgres
 from tests.services.fixtures import postgres_url as postgres_url
+from tests.services.fixtures import redis as redis
 from tests.services.fixtures import redis_url as redis_url
 from tests.services.fixtures import run_folder as run_folder
 from tests.weights_fixture import minilm_dir as minilm_dir

@@ -4,28 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from recollect.store.port import Store
 from recollect.store.sqlite.store import SqliteStore
+from tests.services.postgres import Postgres
+from tests.services.stores import Emptied
+
+if TYPE_CHECKING:
+    from recollect.store.postgres.store import PostgresStore
 
 NewStore = Callable[[], Store]
-STORES: dict[str, Callable[[Path], Store]] = {"sqlite": SqliteStore}
+
+
+@pytest.fixture(scope="session")
+def emptied(postgres: Postgres) -> Iterator[Emptied]:
+    """PostgreSQL stores that are used again and again, each empty whenever it is given out."""
+    stores = Emptied(postgres)
+    yield stores
+    stores.close()
+
+
+def _sqlite(request: pytest.FixtureRequest, place: Path, number: int) -> Store:
+    store = SqliteStore(place)
+    request.addfinalizer(store.close)
+    return store
+
+
+def _postgres(request: pytest.FixtureRequest, place: Path, number: int) -> PostgresStore:
+    stores: Emptied = request.getfixturevalue("emptied")
+    return stores.give(number)
+
+
+STORES: dict[str, Callable[[pytest.FixtureRequest, Path, int], Store]] = {"sqlite": _sqlite, "postgres": _postgres}
 
 
 @pytest.fixture(params=sorted(STORES))
-def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewStore]:
+def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
     """Makes empty stores of one kind, each in a place of its own; closed when the test ends."""
-    opened: list[Store] = []
+    made = 0
 
     def make() -> Store:
-        opened.append(STORES[request.param](tmp_path / f"store-{len(opened)}"))
-        return opened[-1]
+        nonlocal made
+        made += 1
+        return STORES[request.param](request, tmp_path / f"store-{made}", made)
 
-    yield make
-    for store in opened:
-        store.close()
+    return make
 
 
 @pytest.fixture

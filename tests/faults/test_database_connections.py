@@ -79,6 +79,16 @@ def test_what_cannot_be_opened_is_told_soon_and_without_the_password(
     assert "postgresql://" in str(raised.value), "it says where"
 
 
+def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        before = time.monotonic()
+        with pytest.raises(StoreUnavailable, match=r"did not answer in 0\.5 seconds"):
+            opened(f"postgresql://anna@127.0.0.1:{silent.getsockname()[1]}/db", wait_seconds=0.5)
+        assert time.monotonic() - before < 10
+
+
 def test_a_failing_set_up_is_told_as_itself(postgres_url: str) -> None:
     def configure(_connection: Linked) -> None:
         raise StoreUnavailable("the catalog is not as it should be")

@@ -241,7 +241,12 @@ class OpenCode:
             "options": {"baseURL": f"http://127.0.0.1:{port}/v1", "apiKey": "none"},
             "models": {"scripted": {}},
         }
-        config = {"model": "scripted/scripted", "provider": {"scripted": provider}, "share": "disabled"}
+        config = {
+            "$schema": "https://opencode.ai/config.json",  # else it puts that there itself
+            "model": "scripted/scripted",
+            "provider": {"scripted": provider},
+            "share": "disabled",
+        }
         (folder / "opencode.json").write_text(json.dumps(config, indent=2) + "\n")
         return {
             "OPENCODE_DISABLE_AUTOUPDATE": "1",

@@ -185,7 +185,7 @@ def test_a_subagent_is_a_session_of_its_own(host: Host) -> None:
 @pytest.mark.parametrize("agent", ["gemini"], indirect=True)
 def test_a_subagent_of_gemini_is_found_by_the_sweep(host: Host) -> None:
     """No hook tells of it, and it hands in its result by a tool."""
-    host.model.asides["Look for widgets."] = Call("complete_task", {"result": "No widgets here."})
+    host.model.asides["Look for widgets."] = Call("complete_task", {"result": {"response": "No widgets here."}})
     host.run("Send somebody.", *host.agent.delegate("Look for widgets."), Say("There are none."))
     host.drain()
     parent = only(host.sessions())

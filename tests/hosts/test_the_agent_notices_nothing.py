@@ -14,7 +14,8 @@ pytestmark = pytest.mark.slow
 
 # What differs between any two runs: ids, times, and how long things took.
 VARIES = re.compile(
-    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|_\d{32}|\b\d{13}\b|Chunk ID: \w+|[\d.]+ seconds"
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|_\d{32}|(?<!\d)\d{13}(?!\d)|Chunk ID: \w+|PGID: \d+"
+    r"|[\d.]+ seconds"
 )
 
 

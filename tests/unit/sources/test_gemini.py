@@ -58,7 +58,7 @@ def test_a_session_of_lines_becomes_prompts_calls_results_and_answers() -> None:
     assert (call.text, call.meta["action"]) == ("ls -F", "shell")
     assert result.meta["call"] == call.meta["call"] == "run_shell_command_stage0"
     assert (result.meta["exit"], result.meta["error"], result.role, result.origin) == (0, False, "tool", "tool")
-    assert result.text.startswith("Output: AgentSessions/")
+    assert result.text.startswith("AgentSessions/")
     assert [(c.input, c.cache_read, c.output) for c in costs] == [(11855, 0, 81), (567, 11502, 147)]
 
 
@@ -180,6 +180,22 @@ def test_who_speaks(tmp_path: Path, message: dict[str, Any], kind: str, role: st
     _, (event,), _ = reading_of(written(tmp_path, [META, message]))
     assert (event.kind, event.role, event.origin) == (kind, role, origin)
     assert "expanded" not in event.text
+
+
+@pytest.mark.parametrize(
+    ("printed", "kept", "code"),
+    [
+        ("Output: marzipan\nProcess Group PGID: 3433", "marzipan", 0),
+        ("Output: no luck\nExit Code: 3\nProcess Group PGID: 3433", "no luck\nExit Code: 3", 3),
+    ],
+    ids=["done", "failed"],
+)
+def test_a_result_is_kept_without_the_fence_around_it(tmp_path: Path, printed: str, kept: str, code: int) -> None:
+    """As 0.61 writes it; with the number of its group, no two failures would be the same."""
+    answer = {"functionResponse": {"response": {"output": f"<untrusted_context>\n{printed}\n</untrusted_context>"}}}
+    call = {"id": "c", "name": "run_shell_command", "args": {"command": "x"}, "status": "success", "result": [answer]}
+    _, (_, result), _ = reading_of(written(tmp_path, [META, model("m", toolCalls=[call])]))
+    assert (result.text, result.meta["exit"], result.meta["error"]) == (kept, code, code != 0)
 
 
 HOOK_SAID = "<hook_context>&lt;recollect-memory&gt;\n&gt; Use uv.\n&lt;/recollect-memory&gt;\n</hook_context>"

@@ -33,6 +33,8 @@ _HOST_TEXT = ("<session_context>", "<hook_context>")
 _HOOK_SAID = re.compile(r"\A\s*<hook_context>(.*?)</hook_context>(?:\n\n)?", re.DOTALL)
 _SUMMARY = "<state_snapshot>"
 _EXIT = re.compile(r"Exit Code: (\d{1,10})")
+_FENCED = re.compile(r"\A<untrusted_context>\n(.*)\n</untrusted_context>\Z", re.DOTALL)  # a result, since 0.60 or so
+_GROUP = re.compile(r"\nProcess Group PGID: \d+\s*\Z")  # another number each time
 _RUNNING = frozenset("validating scheduled executing awaiting_approval".split())
 _MAX_INDEX = 4 << 20
 
@@ -315,6 +317,7 @@ def _call(state: _State, call: Mapping[str, Any], at: datetime | None, native: t
     result = {"call": known, "tool": name, "action": meta["action"], "error": status in ("error", "cancelled")}
     if meta["action"] == "shell":
         result |= _exit(output, status)
+        output = _GROUP.sub("", output).removeprefix("Output: ")
     origin = result_origin(meta["action"])
     yield reading.event("tool_result", "tool", origin, output, at, native, result)
     if status == "cancelled":
@@ -354,7 +357,7 @@ def _output(result: object) -> str:
         response = dict_of(part.get("functionResponse")).get("response")
         for field in ("output", "error", "content"):
             if isinstance(dict_of(response).get(field), str):
-                texts.append(dict_of(response)[field])
+                texts.append(_FENCED.sub(r"\1", dict_of(response)[field]))
                 break
         if isinstance(part.get("text"), str):
             texts.append(part["text"])

@@ -230,7 +230,8 @@ def _chosen(said: str, menu: list[Option]) -> Option | None:
     mark = found[1].casefold()
     if _names_others(said, mark, {option.mark for option in menu}):
         return None
-    return next((option for option in reversed(menu) if option.mark == mark), None)
+    named = [option for option in reversed(menu) if option.mark == mark]
+    return next((option for option in named if not _MID_SENTENCE.match(plain(option.text))), None)
 
 
 def _names_others(said: str, mark: str, marks: set[str]) -> bool:

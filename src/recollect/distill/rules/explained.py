@@ -1,10 +1,10 @@
 """What the agent explained in passing: how a thing works, what it needs, why it was done so and not otherwise.
 
 They are the agent's words and stay quoted: recalled when asked for, never put before anybody by themselves. A statement
-is a sentence with what goes on from it in the same paragraph. It must name something and stand alone; narration, status,
-plans, guesses and what was only weighed do not count. The rest are ranked by what they hold, by how much the session
-was about it, and by what speaks for their being true at the end: told again, committed afterwards, said after the last
-failure, in the last turn. The first few that do not say the same are taken.
+is a sentence with what goes on from it in the same paragraph. It must name something and stand alone; narration,
+status, plans, guesses and what was only weighed do not count. The rest are ranked by what they hold, by how much the
+session was about it, and by what speaks for their being true at the end: told again, committed afterwards, said after
+the last failure, in the last turn. The first few that do not say the same are taken.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _LOOKED_AT = 3_000  # characters of a prompt
 _MAX_COMMITS, _COMMIT_CHARS = 60, 4_000
 _POSTINGS = 30  # earlier sentences with a name that are looked up: more of them say no more
 _AGAIN = 3
+_FEW = 4  # messages: with fewer of them, that a word is in all says little
 
 _GOES_ON = re.compile(
     r"^\W*(?:this|that|it|they|these|those|so|which|because|without|otherwise|instead|both|its|their|as a result|then"
@@ -53,7 +54,9 @@ _OF_THE_WORK = re.compile(
     r"|\b(?:let me|let's|i'll|i will|i'm|i am going|i need to|i'd|i can|i could)\b"
     r"|\boption \w\b|\bapproach \w\b|\bpros?\b|\bcons?\b"
     r"|\bwould (?:be|require|need)\b|\bthe (?:(?:cleanest|simplest|right|best|proper) )?fix(?:(?: is)?:| is| would)"
-    r"|\bcould\b|\blines? ~?\d|\.\w{1,4}:\d|[?:]\W*$|…\W*$|^\W*the (?:issue|problem) (?:is|here)\b",
+    r"|\bcould\b|\blines? ~?\d|\.\w{1,4}:\d|[?:]\W*$|…\W*$|^\W*the (?:issue|problem) (?:is|here)\b"
+    r"|^\W*(?:[\w-]+ ){0,3}(?:diff|worktree|working tree)\b"
+    r"|^\W*(?:\w+ ){1,4}(?:says?|reads?|states?|shows?)\W{0,3}:",
     re.IGNORECASE,
 )
 # A line of a list of changes: the history of the repository has it.
@@ -61,6 +64,15 @@ _DONE = re.compile(
     r"^\W*(?:added|updated|created|removed|renamed|verified|moved|refactored|replaced|implemented|wrote|extracted"
     r"|introduced|changed|fixed|dropped|deleted|rewrote|cleaned|switched|bumped|converted|made|ran|tightened|collapsed"
     r"|documented)\b",
+    re.IGNORECASE,
+)
+# Without one of these it is an entry of a list, not a statement.
+_SAYS = re.compile(
+    r"\b(?:is|are|was|were|be|been|does|do|did|has|have|had|can|cannot|must|should|will|may|needs?|requires?|uses?"
+    r"|means?|returns?|keeps?|makes?|gives?|reads?|writes?|runs?|goes|falls?|stays?|takes?|holds?|works?|fails?|skips?"
+    r"|drops?|sets?|calls?|checks?|treats?|covers?|handles?|stores?|stored|lives?|implies|strips?|points?|rejects?"
+    r"|accepts?|ignores?|expects?|produces?|loses?|breaks?|leaves?|hides?|matches?|never|only|not|because|instead)\b"
+    r"|n't\b",
     re.IGNORECASE,
 )
 _WELL = re.compile(r"[`\w(.-]")
@@ -165,7 +177,7 @@ def _session(story: Story) -> _Session:
     return _Session(
         asked=_words(" ".join(prompt.text[:_LOOKED_AT] for prompt in story.prompts)),
         often=often,
-        many=log(1 + len(story.said)),
+        many=log(1 + max(_FEW, len(story.said))),
         last=story.said[-1],
         turn=max((prompt.place for prompt in story.prompts), default=-1),
         failed=max((run.result_place for run in story.runs if run.error is not None), default=-1),
@@ -224,6 +236,7 @@ def _tells(text: str) -> bool:
         _WELL.match(text) is not None
         and text.count("`") % 2 == 0
         and NAMES.search(text) is not None
+        and _SAYS.search(text) is not None
         and (len(text) >= _LONG or not _DONE.match(text))
         and not (_POINTING.match(text) or NARRATED.search(text) or HEDGED.search(text) or _OF_THE_WORK.search(text))
     )

@@ -159,11 +159,13 @@ def _way(run: Run, name: str) -> str:
 def _gates(story: Story) -> Iterator[Draft]:
     """A variable without which something does not run: the last that was said about each."""
     last: dict[str, Draft] = {}
+    named: dict[str, int] = {}  # where each was named last
     for said in story.said:
         if said.refuted:
             continue
         if "_" not in said.event.text:
             continue
+        named.update((found[1], said.place) for found in _GATE.finditer(said.event.text[:_LOOKED_AT]))
         for sentence, told in said.told():
             names = _GATE.findall(sentence.text)
             text = told.removeprefix("[ ] ").removeprefix("[x] ")
@@ -187,7 +189,14 @@ def _gates(story: Story) -> Iterator[Draft]:
                 confidence=0.6,
                 anchors=(f"symbol:{name}",),
             )
-    yield from list(last.values())[-2:]
+    held = [draft for name, draft in last.items() if not any(_renamed(name, other, named) for other in named)]
+    yield from held[-2:]
+
+
+def _renamed(name: str, other: str, named: dict[str, int]) -> bool:
+    """Whether a variable was called otherwise later: with a part more or less."""
+    mine, theirs = set(name.split("_")), set(other.split("_"))
+    return named[other] > named.get(name, -1) and (mine < theirs or theirs < mine) and len(mine ^ theirs) == 1
 
 
 def _of_moment(text: str) -> bool:

@@ -17,11 +17,11 @@ from recollect.distill.rules.lessons import NAMES
 from recollect.distill.rules.story import Prompt, Story
 from recollect.distill.sentences import Sentence, plain, sentence_case
 
-_MAX_REMARKS = 2
+_MAX_REMARKS = 3
 _SHORTEST, _LONGEST = 20, 400
 _LONG_PROMPT = 800  # characters
 _FEWEST = 4  # words
-_LEAST = 1.4
+_LEAST = 1.2
 
 # What a remark holds. The weights were fitted to labelled sessions and rounded.
 _SIGNS = (

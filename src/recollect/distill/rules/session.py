@@ -33,6 +33,7 @@ MAX_DRAFTS = 8
 ROOM_FOR_LESSONS = 2
 MOST = 200  # candidates of a kind that are compared with each other
 _UNSURE = 0.6  # the confidence of what an agent explained or somebody suggested
+TOLD = 0.5  # of the words of a lesson that makes an explanation the same
 SAME = 0.6  # of the words of two that makes them say the same thing
 _OTHERWISE = re.compile(r"\b(?:instead|actually|no longer|not any ?more|rather)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -52,7 +53,13 @@ def distill(session: Session, events: Sequence[Event], digest: Digest | None = N
         *traces(story),
     )
     told = (*remarks(story), *suggested(story), *explained(story))
-    more = [draft for draft in told if not any(_same_words(draft, other) for other in found)]
+    learned = [_words(draft) for draft in found if draft.kind == "lesson"]
+    more = [
+        draft
+        for draft in told
+        if not any(_same_words(draft, other) for other in found)
+        and not (draft.kind == "lesson" and _told_before(draft, learned))
+    ]
     return [_named(draft) for draft in _best(still_held((*found, *more), story))]
 
 
@@ -65,9 +72,19 @@ def _same_words(wish: Draft, decision: Draft) -> bool:
     )
 
 
+def _told_before(draft: Draft, learned: list[frozenset[str]]) -> bool:
+    """Whether it is another word on what was learned."""
+    words = _words(draft)
+    return any(len(words & other) >= TOLD * min(len(words), len(other)) for other in learned)
+
+
+def _words(draft: Draft) -> frozenset[str]:
+    return frozenset(_WORD.findall(draft.content.casefold())) - STOP_WORDS
+
+
 def _latest(drafts: list[Draft]) -> list[Draft]:
     """Without those that a later one says otherwise, or again."""
-    words = [frozenset(_WORD.findall(draft.content.casefold())) - STOP_WORDS for draft in drafts]
+    words = [_words(draft) for draft in drafts]
     asked = [_question(draft) for draft in drafts]
 
     def replaces(later: int, at: int) -> bool:

@@ -26,9 +26,9 @@ _SUGGESTS = re.compile(
     re.IGNORECASE,
 )
 _OF_THE_WORK = re.compile(
-    r"\b(?:add|commit|push|prs?|pull request|merge|rebase|branch|review|run|rerun|test it|check|look|continue|next|explain"
-    r"|show|tell|summar\w+|open|issue|brainstorm|discuss|read|write (?:down|up)|start|fix|try|do (?:this|that|it)|ci"
-    r"|lint|figure out|confirm|indicate this|be the case)\b",
+    r"\b(?:add|commit|push|prs?|pull request|merge|rebase|branch|review|run|rerun|test it|check|look|continue|next"
+    r"|explain|show|tell|summar\w+|open|issue|brainstorm|discuss|read|write (?:down|up)|start|fix|try"
+    r"|do (?:this|that|it)|ci|lint|figure out|confirm|indicate this|be the case)\b",
     re.IGNORECASE,
 )
 

@@ -231,10 +231,10 @@ def pool(
     made.entry = entry
     made.open()
     if min_size > 0:
-        entry.answered.wait(wait_seconds)
-        if entry.failure is not None:
-            made.close()
-            raise entry.failure
+        answered = entry.answered.wait(wait_seconds)
+        if not answered or entry.failure is not None:
+            made.close(timeout=1.0)  # a try that hangs is not waited for
+            raise entry.failure or StoreUnavailable(f"{address} did not answer in {wait_seconds:g} seconds.")
     return made
 
 

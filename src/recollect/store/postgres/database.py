@@ -1,8 +1,9 @@
 """One PostgreSQL database: transactions that see one owner's rows and nothing else.
 
-Every transaction begins with `enter`, which says for this transaction alone whose rows the policies let through; when it
-ends, in whatever way, that is gone. Writers of one owner take turns, those of different owners never wait for each
-other: what is read before a write in the same transaction still holds when it is written. A handle does not cross fork().
+Every transaction begins with `enter`, which says for this transaction alone whose rows the policies let through; when
+it ends, in whatever way, that is gone. Writers of one owner take turns, those of different owners never wait for each
+other: what is read before a write in the same transaction still holds when it is written. A handle does not cross
+fork().
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class PostgresTx(Tx):
         known = {"tenant": self.scope.tenant} if self.scope else {}
         if self.rows is not None:
             known["owner"] = self.rows.owner  # type: ignore[assignment]
-        return self.connection.execute(QUERIES[query], {**known, **params})  # type: ignore[arg-type]
+        return self.connection.execute(QUERIES[query], {**known, **params})
 
     def find(self) -> Rows | None:
         return self.rows

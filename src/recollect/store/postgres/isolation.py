@@ -1,4 +1,4 @@
-"""Nobody sees another's rows: what makes it so is checked in the catalog before a store is used, and refused if missing.
+"""Nobody sees another's rows: what makes it so is checked in the catalog before a store is used.
 
 Row-level security only holds for a role that it binds, on tables that force it, with the policies that were meant. All
 of it can be undone by one statement of an administrator; so it is looked at each time a store is opened.
@@ -39,7 +39,8 @@ def require(connection: psycopg.Connection[Any]) -> None:
 def _role_faults(connection: psycopg.Connection[Any]) -> list[str]:
     row = connection.execute(
         "SELECT current_user, r.rolsuper, r.rolbypassrls, pg_has_role(current_user, %s, 'MEMBER'), "
-        "EXISTS (SELECT 1 FROM pg_class c WHERE c.relnamespace = %s::regnamespace AND pg_has_role(current_user, c.relowner, 'MEMBER')) "
+        "EXISTS (SELECT 1 FROM pg_class c WHERE c.relnamespace = %s::regnamespace "
+        "AND pg_has_role(current_user, c.relowner, 'MEMBER')) "
         "FROM pg_roles r WHERE r.rolname = current_user",
         (BACKUP, SCHEMA),
     ).fetchone()

@@ -26,7 +26,7 @@ COMPATIBLE = 1  # the oldest schema number whose programs can work on the newest
 _LOCK = 0x52434C54  # "RCLT"
 _FOLDER = Path(__file__).parent / "migrations"
 _OWNER_HINT = (
-    "Let the database's owner run `recollect database init` once; then any member of recollect_app can use it."
+    "Let the database's owner open it once; then any member of recollect_app can use it."
 )
 
 
@@ -35,6 +35,9 @@ class Layout:
     """How the tables are made: 0 partitions means plain tables."""
 
     partitions: int = 0
+
+
+PLAIN = Layout()
 
 
 def newest() -> int:
@@ -63,7 +66,7 @@ def current(connection: psycopg.Connection[Any]) -> int:
 
 def migrate(
     connection: psycopg.Connection[Any],
-    layout: Layout = Layout(),
+    layout: Layout = PLAIN,
     each: Callable[[str], None] = lambda statement: None,
 ) -> int:
     """Bring the schema up to date and set who may see what; returns the schema number.
@@ -84,7 +87,7 @@ def migrate(
 
 def _migrate(connection: psycopg.Connection[Any], layout: Layout, each: Callable[[str], None]) -> None:
     def run(statement: str | sql.Composed) -> None:
-        connection.execute(statement)  # type: ignore[arg-type]
+        connection.execute(statement)
         each(statement if isinstance(statement, str) else statement.as_string(connection))
 
     run("CREATE EXTENSION IF NOT EXISTS vector")

@@ -170,5 +170,9 @@ def _size(tx: Tx, tier: Tier) -> tuple[int, float]:
 
 def _nearest(tx: Tx, tier: Tier, query: Matrix, limit: int) -> list[tuple[int, float]]:
     params: dict[str, object] = {"tier": tier, "query": as_text(query), "limit": limit, "weaker": WEAKER_SHARE}
-    name = "search.nearest" if tier == "turn" else "search.nearest_plain"
+    sizes = tx.run("search.size", {"tier": tier}).fetchone()
+    if sizes is None:
+        return []
+    plain = sizes[2] == sizes[3]  # one vector a document
+    name = "search.nearest_plain" if plain else "search.nearest"
     return [(doc, score) for doc, score in tx.run(name, params)]

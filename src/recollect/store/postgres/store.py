@@ -31,11 +31,11 @@ from recollect.store.rows.sessions import RowSessions
 class PostgresStore:
     """All ports, one database, one pool of connections."""
 
-    def __init__(self, settings: Settings, *, layout: schema.Layout = schema.Layout()) -> None:
+    def __init__(self, settings: Settings, *, layout: schema.Layout = schema.PLAIN) -> None:
         address = read_address(settings.database_url, environment())
         self._pool = pool(
             address,
-            credentials_for(address, settings),
+            credentials_for(settings, address),
             max_size=settings.database_connections,
             statement_seconds=settings.database_statement_seconds,
             configure=lambda connection: _configure(connection, layout),
@@ -70,6 +70,10 @@ class PostgresStore:
     def backup(self, target: Path) -> int:
         """Write a verified copy to `target`; returns its size in bytes."""
         raise NotImplementedError
+
+    @property
+    def closed(self) -> bool:
+        return self._pool.closed
 
     def close(self) -> None:
         self.database.close()

@@ -317,7 +317,7 @@ CREATE TABLE vectors (                -- several a document: first of what the u
   tier    text NOT NULL COLLATE "C",
   doc     bigint NOT NULL,
   place   smallint NOT NULL,
-  leading boolean NOT NULL,           -- of what the user said
+  by_user boolean NOT NULL,           -- of what the user said
   model   bigint NOT NULL,
   vector  halfvec NOT NULL,
   PRIMARY KEY (tenant, owner, tier, doc, place)

@@ -5,9 +5,9 @@ SELECT row FROM sessions WHERE tenant = :tenant AND owner = :owner AND id = :id 
 
 -- name: subagents
 WITH RECURSIVE below (id) AS (
-  SELECT :id::text UNION SELECT s.id FROM sessions s JOIN below b ON s.parent = b.id
+  SELECT :id::text COLLATE "C" UNION SELECT s.id FROM sessions s JOIN below b ON s.parent = b.id
   WHERE s.tenant = :tenant AND s.owner = :owner AND s.relation IN ('subagent', 'compaction', 'review'))
-SELECT row, id FROM sessions WHERE tenant = :tenant AND owner = :owner AND id IN (SELECT id FROM below) AND id <> :id::text
+SELECT row, id FROM sessions WHERE tenant = :tenant AND owner = :owner AND id IN (SELECT id FROM below) AND id <> :id
   AND {visible};
 
 -- name: memory

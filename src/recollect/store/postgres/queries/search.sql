@@ -43,8 +43,8 @@ SELECT rows, words, vectored, vectors FROM indexed WHERE tenant = :tenant AND ow
 SELECT doc, CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said
                  ELSE (1 - :weaker) * greatest(said, heard) + :weaker * least(said, heard) END AS score
 FROM (
-  SELECT doc, max(cosine) FILTER (WHERE leading) AS said, max(cosine) FILTER (WHERE NOT leading) AS heard
-  FROM (SELECT doc, leading, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
+  SELECT doc, max(cosine) FILTER (WHERE by_user) AS said, max(cosine) FILTER (WHERE NOT by_user) AS heard
+  FROM (SELECT doc, by_user, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
         WHERE tenant = :tenant AND owner = :owner AND tier = :tier OFFSET 0) v GROUP BY doc
 ) d ORDER BY score DESC, doc LIMIT :limit;
 
@@ -58,8 +58,8 @@ ORDER BY (vector <=> :query::halfvec) + 0.0, doc LIMIT :limit;
 SELECT doc, CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said
                  ELSE (1 - :weaker) * greatest(said, heard) + :weaker * least(said, heard) END AS score
 FROM (
-  SELECT doc, max(cosine) FILTER (WHERE leading) AS said, max(cosine) FILTER (WHERE NOT leading) AS heard
-  FROM (SELECT doc, leading, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
+  SELECT doc, max(cosine) FILTER (WHERE by_user) AS said, max(cosine) FILTER (WHERE NOT by_user) AS heard
+  FROM (SELECT doc, by_user, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
         WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[])) v GROUP BY doc
 ) d;
 

@@ -42,7 +42,7 @@ SELECT 1 FROM pending WHERE tenant = :tenant AND owner = :owner AND tier = :tier
 DELETE FROM vectors WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc RETURNING place;
 
 -- name: add
-INSERT INTO vectors (tenant, owner, tier, doc, place, leading, model, vector)
+INSERT INTO vectors (tenant, owner, tier, doc, place, by_user, model, vector)
 SELECT :tenant, :owner, :tier, :doc, v.place - 1, v.place <= :leading, :model, v.vector::halfvec
 FROM unnest(:vectors::text[]) WITH ORDINALITY v (vector, place);
 

@@ -1,0 +1,1 @@
+-- API keys, quotas, and an audit that shows when it was changed.

@@ -1,0 +1,1 @@
+-- Contexts that several people share, and what was proposed for them.
