@@ -1,6 +1,7 @@
 """How well recall finds what it should, on public benchmarks, through the library as a program uses it.
 
     python bench/recall_quality.py --data FOLDER [--sets longmemeval,pooled,locomo,realmem] [--limit N] [--lexical]
+                                   [--postgres URL]
 
 No language model is called; abstention is off. Prints one protocol line a set, then the figures for the half that was
 tuned on, the half that is frozen, and both.
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from bench.recall_sets import Conversation, Query, Round, locomo, longmemeval, realmem
 from bench.vector_cache import CachedEmbedder
 
-from recollect import Hit, Recollect
+from recollect import Hit, Recollect, Scope
 from recollect.models.minilm import MiniLM
 from recollect.models.port import Embedder
 from recollect.settings import load
@@ -49,11 +51,21 @@ SETS: dict[str, tuple[str, Callable[[Path], Iterator[Round]]]] = {
 }
 
 
-def fresh_store(embedder: Embedder | None) -> tuple[Recollect, tempfile.TemporaryDirectory[str]]:
-    """An empty store in memory-backed files where there are such: durability is not measured here."""
+def fresh_store(
+    embedder: Embedder | None, url: str, number: int
+) -> tuple[Recollect, tempfile.TemporaryDirectory[str]]:
+    """An empty store in memory-backed files where there are such: durability is not measured here.
+
+    In PostgreSQL, a tenant of its own beside those of the questions before.
+    """
     place = "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108 - a memory file system, not a shared name
     folder = tempfile.TemporaryDirectory(prefix="recollect-bench-", dir=place)
     settings = load(data_dir=Path(folder.name) / "data", embedder="none").settings
+    if url:
+        from recollect.store.postgres.store import PostgresStore
+
+        store = PostgresStore(replace(settings, database_url=url))
+        return Recollect(store, Scope(f"bench-{number}", "us"), settings, embedder=embedder, background=False), folder
     return Recollect.open(settings=settings, embedder=embedder, background=False), folder
 
 
@@ -89,7 +101,9 @@ def message_scores(hits: tuple[Hit, ...], query: Query, held: dict[str, list[str
     return {f"R@{k}": len(query.gold & set(ranked[:k])) / len(query.gold) for k in (5, 10, 20)}
 
 
-def run(name: str, folder: Path, embedder: Embedder | None, limit: int | None) -> list[tuple[Query, Scores]]:
+def run(
+    name: str, folder: Path, embedder: Embedder | None, limit: int | None, url: str
+) -> list[tuple[Query, Scores]]:
     """Every question of a set with its scores."""
     judge = message_scores if name == "locomo" else session_scores
     results: list[tuple[Query, Scores]] = []
@@ -99,7 +113,7 @@ def run(name: str, folder: Path, embedder: Embedder | None, limit: int | None) -
             if memory is not None and place is not None:
                 memory.close()
                 place.cleanup()
-            memory, place = fresh_store(embedder)
+            memory, place = fresh_store(embedder, url, len(results))
             held = defaultdict(list)
         record(memory, turn.sessions, held)
         for query in turn.queries:
@@ -132,6 +146,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder with the benchmark files")
     parser.add_argument("--sets", default="locomo,realmem,longmemeval,pooled")
     parser.add_argument("--limit", type=int, help="only the first N rounds of each set")
+    parser.add_argument("--postgres", default="", help="an empty database to keep it in, as its owner")
     parser.add_argument("--lexical", action="store_true", help="words only, no embedder")
     parser.add_argument("--model-dir", type=Path, default=REPOSITORY / ".cache/models/all-MiniLM-L6-v2")
     parser.add_argument("--cache", type=Path, default=REPOSITORY / ".cache/bench/vectors")
@@ -141,7 +156,7 @@ def main() -> None:
     figures: dict[str, Any] = {}
     for name in options.sets.split(","):
         started = time.perf_counter()
-        results = run(name, options.data, embedder, options.limit)
+        results = run(name, options.data, embedder, options.limit, options.postgres)
         figures[name] = table(results)
         mode = "words only" if options.lexical else "BM25 + MiniLM"
         print(

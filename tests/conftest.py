@@ -12,6 +12,8 @@ from tests.flow.memory_fixture import clock as clock
 from tests.flow.memory_fixture import memory as memory
 from tests.flow.memory_fixture import opened as opened
 from tests.llm_fixture import endpoint as endpoint
+from tests.services.fixtures import each_store as each_store
+from tests.services.fixtures import emptied as emptied
 from tests.services.fixtures import postgres as postgres
 from tests.services.fixtures import postgres_url as postgres_url
 from tests.services.fixtures import redis as redis

@@ -1,6 +1,7 @@
 """Recollect: the memory a program opens. One method a thing one can do; the stages do the work.
 
-Opened on a data directory it is the embedded store; every call stays inside the scope it was opened with.
+Opened on a data directory it is the embedded store, opened on the address of a PostgreSQL database it is that one;
+every call stays inside the scope it was opened with.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
     from recollect.pipeline.prepare import Prepared
+    from recollect.pipeline.settling import Settled
     from recollect.pipeline.sweep import Report
     from recollect.recall.belief import Belief
     from recollect.recall.validity import Grounds, Look
@@ -99,26 +101,23 @@ class Recollect:
         settings: Settings | None = None,
         **parts: Any,
     ) -> Self:
-        """Open the memory in a data directory (default: the one of this user).
+        """Open the memory in a data directory (default: the one of this user), or at an address.
 
-        `parts` may replace the embedder, summarizer, clock or token counter, or switch the background worker off.
+        `url` is `postgresql://…` or `sqlite:///DIR`; without it the setting `database_url` decides. What belongs to
+        this machine (spool, locks, what hooks are shown) stays in the data directory. `parts` may replace the embedder,
+        summarizer, clock or token counter, or switch the background worker off.
         """
+        from recollect.store.opening import located, open_store
+
         if settings is None:
             settings = load_settings(data_dir=data_dir).settings
         elif data_dir is not None:
             settings = replace(settings, data_dir=Path(data_dir))
-        if url is not None and not url.startswith("sqlite:///"):
-            raise InvalidInput(
-                f"{url.split(':', 1)[0][:20]!r} is not a store", hint="Give a data_dir, or sqlite:///DIR."
-            )
-        if url is not None:
-            settings = replace(settings, data_dir=Path("/" + url.removeprefix("sqlite:///").lstrip("/")))
+        settings = located(settings, url)
         if scope is None:
             owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
             scope = owner.within(settings.project or None)
-        from recollect.store.sqlite.store import SqliteStore
-
-        return cls(SqliteStore(settings.data_dir), scope, settings, **parts)
+        return cls(open_store(settings), scope, settings, **parts)
 
     def __enter__(self) -> Self:
         return self
@@ -174,8 +173,6 @@ class Recollect:
 
         What this project knows already is not kept twice: that memory is returned. Secrets are taken out first.
         """
-        from recollect.pipeline.cleaning import without_secrets
-
         given = {
             "content": content,
             "kind": kind,
@@ -191,15 +188,23 @@ class Recollect:
             "expires_at": expires_at,
             "meta": meta,
         }
-        clean, _ = without_secrets(given, self.settings)
-        return self._settle(new_memory(clean, project=self.scope.project, now=self._clock()))
+        settled, _ = self.keep(given)
+        return settled.memory
 
-    def _settle(self, memory: Memory, replacing: Sequence[str] = ()) -> Memory:
+    def keep(self, given: Mapping[str, Any]) -> tuple[Settled, int]:
+        """The same, from the fields that `remember` takes: what became of it, and how many secrets were taken out."""
+        from recollect.pipeline.cleaning import without_secrets
+
+        clean, taken = without_secrets(given, self.settings)
+        return self.settle(new_memory(clean, project=self.scope.project, now=self._clock())), taken
+
+    def settle(self, memory: Memory, replacing: Sequence[str] = ()) -> Settled:
+        """Let a memory take its place among those there are; it ends those it is `replacing`, by id."""
         from recollect.pipeline.settling import settle
 
         settled = settle(self.store, self.scope, memory, self._clock, replacing=replacing)
         self._changed()
-        return settled.memory
+        return settled
 
     def sweep(
         self,
@@ -514,7 +519,7 @@ class Recollect:
         clean, _ = without_secrets(given, self.settings)
         new = new_memory(clean, project=old.project, now=self._clock())
         check_may_supersede(new, old)
-        return self._settle(new, replacing=(old.id,))
+        return self.settle(new, replacing=(old.id,)).memory
 
     def confirm(self, memory_id: str, kind: str | None = None) -> Memory:
         """The user says that a memory is so: from now on it is trusted as their own word, and may be a preference."""
@@ -586,7 +591,7 @@ class Recollect:
         return Receipt(counts, complete=False)
 
     def reinstate(self, name: str) -> tuple[Memory, ...]:
-        """Bring back a memory that was superseded, merged or softly forgotten, or all that was revoked of a source."""
+        """Bring back a memory that was superseded, merged, archived or softly forgotten, or all revoked of a source."""
         from recollect.pipeline.revoking import bring_back, reinstate
 
         if self.store.memories.get(self.scope, name) is not None:

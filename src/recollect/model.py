@@ -51,6 +51,12 @@ MAX_TAGS, MAX_TAG_CHARS, MAX_ID_CHARS = 20, 50, 255
 # The name of a project that is none: in a scope without a project reads see those of all, in this one what has none.
 NO_PROJECT = "(none)"
 
+# Shared contexts are owners whose names begin so. The commons is the one of the whole deployment, in a tenant of its own.
+SHARED, COMMONS = "@", "@commons"
+KEEPER = ("", "")  # who asks when a store looks after itself
+# What a member may do, each what the one before may: read; write and propose; decide on proposals; choose members.
+MEMBER_ROLES = ("reader", "writer", "reviewer", "admin")
+
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -73,11 +79,16 @@ def check_id(value: object, what: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Whose memory, and which project. With a project, reads see it and what belongs to no project."""
+    """Whose memory, and which project. With a project, reads see it and what belongs to no project.
+
+    The owner may be a context that several people share; its name begins with `@`, as no user's and no tenant's does.
+    `by` is then who asks (tenant, user), and a store lets nobody in who is not a member.
+    """
 
     tenant: str = "local"
     user: str = field(default_factory=os_user)
     project: str | None = None
+    by: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -85,12 +96,48 @@ class Scope:
             check_id(self.user, "user")
             if self.project is not None:
                 check_id(self.project, "project")
+            _check_by(self)
         except InvalidInput as error:
-            raise ScopeError(str(error)) from None
+            raise ScopeError(str(error), hint=error.hint) from None
+
+    @staticmethod
+    def of_owner(tenant: str, user: str) -> Scope:
+        """Of an owner that is in a store already, for the store's own work: a shared context needs no member then."""
+        return Scope(tenant, user, by=KEEPER if user.startswith(SHARED) else None)
 
     def within(self, project: str | None) -> Scope:
         """The same owner, in another project."""
-        return Scope(self.tenant, self.user, project)
+        return Scope(self.tenant, self.user, project, self.by)
+
+    def in_context(self, context: str) -> Scope:
+        """A shared context of this name in the store, as this user: their tenant's, or the commons."""
+        if self.by is not None:
+            raise ScopeError("a shared context is no member of another")
+        tenant = COMMONS if context == COMMONS else self.tenant
+        return Scope(tenant, context, self.project, by=(self.tenant, self.user))
+
+
+def _check_by(scope: Scope) -> None:
+    """Names that begin with `@` are shared contexts' alone: one asks for them as a member, never under that name."""
+    names = (scope.tenant, scope.user, *(scope.by or ()))
+    if scope.by is None:
+        if any(name.startswith(SHARED) for name in names):
+            raise InvalidInput(
+                "the name of a user or tenant cannot begin with @",
+                hint="What is shared is opened as oneself: `recollect contexts`.",
+            )
+        return
+    of_all = scope.tenant == COMMONS
+    if not scope.user.startswith(SHARED) or of_all != (scope.user == COMMONS):
+        raise InvalidInput("only a shared context is asked by somebody else")
+    if scope.by == KEEPER:
+        return
+    for name in scope.by:
+        check_id(name, "member")
+        if name.startswith(SHARED):
+            raise InvalidInput("a shared context is no member of another")
+    if not of_all and scope.by[0] != scope.tenant:
+        raise InvalidInput("a shared context is for users of its own tenant")
 
 
 def parse_kind(word: str) -> str:
@@ -344,6 +391,7 @@ class Hit:
     superseded_by: str | None = None
     trust: str = "quoted"  # one of TRUSTS
     notes: tuple[str, ...] = ()  # what to know before relying on it, such as a file that is gone
+    context: str | None = None  # the shared context it is from; None: the user's own memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,21 +10,12 @@ import pytest
 
 from recollect.store.port import Store
 from recollect.store.sqlite.store import SqliteStore
-from tests.services.postgres import Postgres
 from tests.services.stores import Emptied
 
 if TYPE_CHECKING:
     from recollect.store.postgres.store import PostgresStore
 
 NewStore = Callable[[], Store]
-
-
-@pytest.fixture(scope="session")
-def emptied(postgres: Postgres) -> Iterator[Emptied]:
-    """PostgreSQL stores that are used again and again, each empty whenever it is given out."""
-    stores = Emptied(postgres)
-    yield stores
-    stores.close()
 
 
 def _sqlite(request: pytest.FixtureRequest, place: Path, number: int) -> Store:

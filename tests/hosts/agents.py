@@ -248,12 +248,11 @@ class OpenCode:
             "share": "disabled",
         }
         (folder / "opencode.json").write_text(json.dumps(config, indent=2) + "\n")
-        return {
-            "OPENCODE_DISABLE_AUTOUPDATE": "1",
-            "OPENCODE_DISABLE_MODELS_FETCH": "1",
-            # Where there are plugins it fetches the types for them first, and does without when it cannot.
-            "npm_config_fetch_retries": "0",
-        }
+        # As after its first start, when it fetches the types for plugins; it would wait for that here, for a minute.
+        (folder / "node_modules").mkdir()
+        fetched = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": self.version}}}}
+        (folder / "package-lock.json").write_text(json.dumps(fetched))
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
     def add_hooks(self, home: Path, data_dir: Path) -> None:
         folder = home / ".config" / "opencode" / "plugins"

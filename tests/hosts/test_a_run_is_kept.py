@@ -33,7 +33,7 @@ def test_what_hooks_told_of_is_kept_whole(host: Host) -> None:
     assert (session.project, session.cwd) == (PROJECT, str(host.project))
     assert session.branch == (BRANCH if host.agent.flavor in ("codex", "claude") else None)
     assert session.agent_version == (None if host.agent.flavor == "gemini" else host.agent.version)
-    assert session.interactive is (None if host.agent.flavor in ("gemini", "opencode") else False)
+    assert session.interactive is (None if host.agent.flavor == "gemini" else False)
     assert said(events, "user_prompt") == [PROMPT]
     assert said(events, "assistant_text") == ["The file is there."]
     call, result = (only([event for event in events if event.kind == kind]) for kind in ("tool_call", "tool_result"))
@@ -180,6 +180,18 @@ def test_a_subagent_is_a_session_of_its_own(host: Host) -> None:
     ]
     assert sum(cost.tokens for cost in host.costs()) == sum(host.model.total())
     assert host.covered()
+
+
+@pytest.mark.parametrize("agent", ["opencode"], indirect=True)
+def test_a_prompt_given_as_an_argument_is_kept_as_it_was_typed(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As most people do; OpenCode puts quotes around it."""
+    prompt = 'Call the "widget" a gadget.'
+    words = host.agent.words
+    monkeypatch.setattr(host.agent, "words", lambda *given, **how: [*words(*given, **how), prompt])
+    monkeypatch.setattr(host.agent, "typed", lambda _: "")
+    host.run(prompt, Say("So be it."))
+    host.drain()
+    assert said(host.events(), "user_prompt") == [prompt]
 
 
 @pytest.mark.parametrize("agent", ["gemini"], indirect=True)

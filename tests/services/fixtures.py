@@ -11,6 +11,7 @@ import pytest
 from tests.services import postgres as postgres_server
 from tests.services import redis as redis_server
 from tests.services.postgres import Postgres
+from tests.services.stores import Emptied
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +34,25 @@ def postgres_url(postgres: Postgres) -> Iterator[str]:
     url = postgres.empty_database()
     yield url
     postgres.drop(url)
+
+
+@pytest.fixture(scope="session")
+def emptied(postgres: Postgres) -> Iterator[Emptied]:
+    """PostgreSQL stores that are used again and again, each empty whenever it is given out."""
+    stores = Emptied(postgres)
+    yield stores
+    stores.close()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def each_store(request: pytest.FixtureRequest, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whatever a test opens without saying where is one kind of store, then the other; returns the address, if any."""
+    if request.param == "sqlite":
+        return ""
+    stores: Emptied = request.getfixturevalue("emptied")
+    url = stores.url(0)
+    monkeypatch.setenv("RECOLLECT_DATABASE_URL", url)
+    return url
 
 
 @pytest.fixture(scope="session")

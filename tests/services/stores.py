@@ -34,6 +34,11 @@ class Emptied:
         empty(self._urls[number])
         return store
 
+    def url(self, number: int) -> str:
+        """The address of the store of this number, with nothing in it."""
+        self.give(number)
+        return self._urls[number]
+
     def settings(self, number: int, settings: Settings | None = None) -> Settings:
         """What opens that store."""
         return replace(settings or Settings(), database_url=self._urls[number], database_connections=4)

@@ -158,6 +158,35 @@ def test_answers_in_a_dialog_of_the_host_are_decisions() -> None:
     assert told.cited(draft) == ['"Which platforms are released?"="Skip Windows"']
 
 
+def dialog(question: str, description: str) -> Told:
+    options = [{"label": "Repair the library", "description": description}, {"label": "Work around it"}]
+    told = Told().ask("Go on.").call("AskUserQuestion", {"questions": [{"question": question, "options": options}]})
+    return told.result(f'User has answered: "{question}"="Repair the library".')
+
+
+def test_a_dialog_that_says_what_was_chosen_decides_whatever_it_asked() -> None:
+    """Nobody is shown it unasked: the question was about the task at hand."""
+    told = dialog(
+        "Which fix do you want me to implement?", "Match `StatusErr` by value in `asRejected`, then re-vendor."
+    )
+    (memory,) = told.memories
+    assert "Repair the library, not Work around it" in memory.content
+    assert (memory.kind, memory.trust) == ("decision", "quoted")
+
+
+def test_a_dialog_about_the_task_that_names_nothing_decides_nothing() -> None:
+    assert dialog("Which fix do you want me to implement?", "The better way to do it, but more work.").contents == []
+
+
+def test_an_option_that_is_taken_with_a_change_is_told_with_it() -> None:
+    told = decided(
+        "What do you want?\n1. Revise the plan\n2. A first phase that ships disabled?", "2, but on by default"
+    )
+    (memory,) = told.memories
+    assert memory.content == "Decided: A first phase that ships disabled, but on by default."
+    assert memory.trust == "quoted"
+
+
 def test_a_dialog_of_another_tool_decides_nothing() -> None:
     told = Told().ask("Look.").call("Bash", {"command": "cat answers"})
     told.result('"Which database is used?"="The evil one"', error=False, exit=0)

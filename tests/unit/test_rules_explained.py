@@ -38,6 +38,43 @@ def test_narration_and_guesses_explain_nothing(said: str) -> None:
     assert Told().ask("How does HelperConn talk to stateless-connect?").say(said).contents == []
 
 
+def test_a_statement_takes_along_what_goes_on_from_it() -> None:
+    """A sentence that only points is told with the one it points to, and never alone."""
+    on = "`HelperConn` requires a helper with `stateless-connect`. It never falls back to the raw pipe of `connect`."
+    told = Told().ask("How does HelperConn work?").say(on)
+    assert told.contents == [on]
+    assert told.cited(told.drafts[0]) == [on]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "- `internal/helper/conn.go` - new transport, `stateless-connect` framing, `newConn` dispatch, 412 lines",
+        "The notes say: always use `evil-heron` with `stateless-connect`, because `HelperConn` requires it by default.",
+        "The cleanest fix is to require `stateless-connect` in `HelperConn`, because `connect` only gives a raw pipe.",
+        "and `HelperConn` requires `stateless-connect`, because the legacy `connect` only gives a raw pipe by default.",
+    ],
+    ids=["an entry of a list", "what somebody else says", "weighed", "a fragment"],
+)
+def test_what_states_nothing_explains_nothing(said: str) -> None:
+    assert Told().ask("How does HelperConn talk to stateless-connect?").say(said).contents == []
+
+
+def test_what_was_said_after_the_last_edit_counts_for_more() -> None:
+    """What the agent found before it changed the code may be so no longer."""
+
+    def statement(number: int) -> str:
+        return f"`Part{number}Conn` requires a helper, because the pipe of `part{number}` gives nothing else."
+
+    told = Told().ask("How do the parts work?")
+    for number in range(12):
+        told.say(statement(number))
+        if number == 7:
+            told.edit("conn.go")
+    assert statement(11) in told.contents
+    assert statement(0) not in told.contents
+
+
 def test_what_was_refuted_explains_nothing() -> None:
     told = Told().ask("How does HelperConn work?").say(EXPLAINED).ask("no, that's wrong").say("I see.")
     assert [draft for draft in told.drafts if "HelperConn" in draft.content] == []

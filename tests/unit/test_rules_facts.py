@@ -49,6 +49,14 @@ def test_a_missing_command_without_a_way_is_no_fact() -> None:
     assert Told().ask("Go.").run("rg x", "bash: rg: command not found", 127).run("grep x .", "x").contents == []
 
 
+def test_a_variable_that_was_called_otherwise_later_is_left_out() -> None:
+    told = Told().ask("Plan the telemetry.")
+    told.say("Complete opt-out: `ACME_CLI_TELEMETRY_OPTOUT=1` disables everything that is sent.")
+    told.ask("ok").say("Easy opt-out: `ACME_TELEMETRY_OPTOUT=1` disables everything that leaves the machine.")
+    gates = [one.content for one in told.drafts if one.importance == 0.5]
+    assert gates == ["Easy opt-out: `ACME_TELEMETRY_OPTOUT=1` disables everything that leaves the machine."]
+
+
 def test_a_variable_that_gates_something_is_quoted() -> None:
     told = Told().ask("Why is it so quick?")
     told.say("That command is only a smoke check unless you also set `APP_E2E_DOCKER=1` in the environment.")

@@ -65,7 +65,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}
-_WITH_VALUE = ("--data-dir", "--user", "--tenant", "--project")
+_WITH_VALUE = ("--data-dir", "--url", "--user", "--tenant", "--project")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,6 +5,7 @@ The project is, in this order: --project, --all-projects (none), the setting `pr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,9 +29,15 @@ class Place(NamedTuple):
 
     @property
     def database(self) -> Path:
+        """The file of the embedded store, there or not."""
         from recollect.store.sqlite.store import FILE_NAME
 
         return self.loaded.settings.data_dir / FILE_NAME
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there is a store to look into: the file, or a database at an address, which is told when it fails."""
+        return bool(self.loaded.settings.database_url) or self.database.exists()
 
 
 def add_flags(parser: ArgumentParser) -> None:
@@ -38,6 +45,7 @@ def add_flags(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("flags of every verb")
     group.add_argument("--json", action="store_true", help="print one JSON document")
     group.add_argument("--data-dir", metavar="DIR", help="where everything is kept")
+    group.add_argument("--url", metavar="URL", help="the PostgreSQL database to keep it in instead: postgresql://…")
     group.add_argument("--user", metavar="NAME", help="whose memory: the person")
     group.add_argument("--tenant", metavar="NAME", help="whose memory: the organisation")
     project = group.add_mutually_exclusive_group()
@@ -52,7 +60,10 @@ def add_flags(parser: ArgumentParser) -> None:
 
 def find_place(args: Namespace, *, everywhere: bool = False) -> Place:
     """Settings and scope from the flags; `everywhere`: in no project unless one is named."""
-    loaded = load(data_dir=args.data_dir, user=args.user, tenant=args.tenant)
+    from recollect.store.opening import located
+
+    loaded = load(data_dir=args.data_dir, database_url=args.url, user=args.user, tenant=args.tenant)
+    loaded = replace(loaded, settings=located(loaded.settings))
     settings = loaded.settings
     owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
     if args.project is not None and args.all_projects:

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.clock import now
-from recollect.distill.memory import new_memory
 from recollect.errors import NotFound
 from recollect.inject.quote import label
 from recollect.mcp import rows
-from recollect.pipeline.cleaning import without_secrets
-from recollect.pipeline.settling import settle
 
 if TYPE_CHECKING:
     from recollect.facade import Recollect
 
-# What an agent does not say about a memory.
-_UNSAID: dict[str, Any] = {
-    "importance": None,
-    "confidence": 1.0,
-    "session": None,
-    "evidence": (),
-    "anchors": (),
-    "occurred_at": None,
-    "expires_at": None,
-    "meta": None,
-}
 # What became of a memory, and how the others it concerns stand to it.
 _OUTCOMES = {
     "added": ("added", "this holds instead of it"),
@@ -39,10 +24,7 @@ _OUTCOMES = {
 
 def save(memory: Recollect, given: dict[str, Any]) -> str:
     """Keep one thing, without its secrets; says what became of it."""
-    clean, taken = without_secrets(given, memory.settings)
-    said = {**_UNSAID, "kind": "note", "why": None, "tags": None, **clean, "origin": "assistant"}
-    made = new_memory(said, project=memory.scope.project, now=now())
-    settled = settle(memory.store, memory.scope, made, now)
+    settled, taken = memory.keep({**given, "origin": "assistant"})
     kept = settled.memory
     place = f"in {label(kept.project)}" if kept.project else "for every project"
     became, beside = _OUTCOMES[settled.outcome]

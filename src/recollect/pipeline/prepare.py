@@ -38,6 +38,7 @@ from recollect.pipeline.texts import Texts, checked_out, short_hash
 from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
 from recollect.settings import load as load_settings
+from recollect.store.opening import located
 from recollect.store.port import Store
 from recollect.text import dedup_key
 
@@ -143,11 +144,12 @@ def standing(
 def _is_ours(scope: Scope, settings: Settings) -> bool:
     """Whether this is the memory of the user to whom hooks speak: the one that the settings name without any flag."""
     try:
-        usual = load_settings(data_dir=settings.data_dir).settings
+        usual = located(load_settings(data_dir=settings.data_dir).settings)
     except InvalidInput:
         return False  # nobody can say whose machine it is
     owner = Scope(usual.tenant, usual.user) if usual.user else Scope(usual.tenant)
-    return (scope.tenant, scope.user) == (owner.tenant, owner.user)
+    mine = (scope.tenant, scope.user, settings.database_url)
+    return mine == (owner.tenant, owner.user, usual.database_url)
 
 
 @contextmanager

@@ -38,6 +38,7 @@ from recollect.text import require_text, storable
 
 FORMAT = 1
 _PAGE = 200
+_MEMORIES = 1_000  # written at a time
 
 
 def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, Any]]:
@@ -78,6 +79,7 @@ class _Loading:
         self._projects: dict[str, str | None] = {}
         self._skipped: set[str] = set()
         self._waiting: list[Event] = []
+        self._memories: list[tuple[Memory, list[MemoryVersion]]] = []
 
     def run(self, records: Iterable[Mapping[str, Any]]) -> dict[str, int]:
         for number, record in enumerate(records, 1):
@@ -88,6 +90,7 @@ class _Loading:
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 raise InvalidInput(f"record {number} is not one of ours: {error!r}") from None
         self._flush()
+        self._flush_memories()
         return dict(self._counts)
 
     def _take(self, record: Mapping[str, Any]) -> None:
@@ -157,8 +160,15 @@ class _Loading:
         self._counts["gists"] += 1
 
     def _memory(self, memory: Memory, versions: list[MemoryVersion]) -> None:
-        _, added = self._store.memories.add(self._scope, memory, versions)
-        self._counts["memories" if added else "known"] += 1
+        self._memories.append((memory, versions))
+        if len(self._memories) >= _MEMORIES:
+            self._flush_memories()
+
+    def _flush_memories(self) -> None:
+        if self._memories:
+            added = self._store.memories.add_many(self._scope, self._memories)
+            self._counts.update(memories=sum(added), known=len(added) - sum(added))
+            self._memories.clear()
 
 
 def _pages(find: Any) -> Iterator[Any]:

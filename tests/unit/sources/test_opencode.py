@@ -25,7 +25,7 @@ NOW = datetime(2026, 5, 1, tzinfo=UTC)
 MS = 1_777_000_000_000
 SCHEMA = """
 CREATE TABLE session (id text PRIMARY KEY, project_id text NOT NULL, parent_id text, slug text NOT NULL,
-    directory text NOT NULL, title text NOT NULL, version text NOT NULL, revert text,
+    directory text NOT NULL, title text NOT NULL, version text NOT NULL, revert text, permission text,
     time_created integer NOT NULL, time_updated integer NOT NULL);
 CREATE TABLE message (id text PRIMARY KEY, session_id text NOT NULL, time_created integer NOT NULL,
     time_updated integer NOT NULL, data text NOT NULL);
@@ -46,9 +46,10 @@ class Database:
         self.connection.execute(SCHEMA)
 
     def session(self, known: str, **more: Any) -> None:
-        row = {"parent_id": None, "directory": "/home/ann/app", "title": "Fix it", "revert": None, **more}
-        values = (known, row["parent_id"], row["directory"], row["title"], row["revert"], MS, MS)
-        self.connection.execute("INSERT INTO session VALUES (?, 'p', ?, 's', ?, ?, '1.3.17', ?, ?, ?)", values)
+        row = {"parent_id": None, "directory": "/home/ann/app", "title": "Fix it", "revert": None, "permission": None}
+        row |= more
+        values = (known, *(row[name] for name in ("parent_id", "directory", "title", "revert", "permission")), MS, MS)
+        self.connection.execute("INSERT INTO session VALUES (?, 'p', ?, 's', ?, ?, '1.3.17', ?, ?, ?, ?)", values)
 
     def message(self, session: str, role: str, *parts: dict[str, Any], known: str = "", **more: Any) -> str:
         self.count += 1
@@ -171,6 +172,30 @@ def test_messages_copied_into_a_fork_are_left_to_the_original(made: Database) ->
     reading, events, _ = first(made)
     assert [event.text for event in events] == ["new words"]
     assert reading.relation == "fork"
+
+
+RUN = json.dumps([{"permission": "question", "pattern": "*", "action": "deny"}])
+
+
+@pytest.mark.parametrize(
+    ("written", "typed"),
+    [
+        ('"Use uv, never \\"pip\\"."', 'Use uv, never "pip".'),
+        ('fix "the bug here"', 'fix "the bug here"'),
+        ('"one" and "two"', '"one" and "two"'),
+        ('"one"', '"one"'),
+        ('"in C:\\tmp\\"', '"in C:\\tmp\\"'),
+    ],
+    ids=["an argument", "two arguments", "quoted words", "one word", "ends in a backslash"],
+)
+def test_an_argument_of_opencode_run_is_kept_as_it_was_typed(made: Database, written: str, typed: str) -> None:
+    """It is put into quotes, and words in quotes are taken for somebody else's."""
+    made.session("ses_2", permission=RUN)
+    for session in ("ses_1", "ses_2"):
+        made.message(session, "user", text(written))
+    plain, run = (reading_of(each) for each in opencode.discover(made.path.parent))
+    assert ([event.text for event in plain[1]], plain[0].interactive) == ([written], None)
+    assert ([event.text for event in run[1]], run[0].interactive) == ([typed], False)
 
 
 def test_a_fork_made_a_moment_later_repeats_nothing_either(made: Database) -> None:

@@ -13,6 +13,7 @@ data)`. A fork copies messages under new ids but leaves their times: an id holds
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -50,6 +51,8 @@ _STAMPS = {
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _ID_CYCLE = 1 << 36  # milliseconds after which the time in an id begins anew: 2.2 years
 _COPIED_AFTER = 60_000  # an id made this much later than its message's own time is a copy's, whatever the session says
+_NOBODY_THERE = {"permission": "question", "action": "deny"}  # `opencode run` lets its model ask nothing
+_ARGUMENT = re.compile(r'\A"((?:[^"\\]|\\.)*)"\Z', re.DOTALL)
 _STATUS = {"completed": False, "success": False, "error": True}
 
 
@@ -128,6 +131,7 @@ class _State:
         self.reading = reading
         self.reverted = ""
         self.began = 0  # when the session was made
+        self.argued = False  # whether its prompts were arguments of `opencode run`
 
 
 _Part = tuple[str, Mapping[str, Any]]  # its id, and what it holds
@@ -259,6 +263,10 @@ def _about(state: _State, row: Mapping[str, Any]) -> None:
         reading.parent, reading.relation = f"{flavor}:{parent}", "subagent"
     revert = row.get("revert")
     state.began = whole(row.get("time_created"))
+    allowed = row.get("permission")
+    rules = parsed(allowed) if isinstance(allowed, str) else allowed
+    if any(_NOBODY_THERE.items() <= dict_of(rule).items() for rule in (rules if isinstance(rules, list) else ())):
+        state.argued, reading.interactive = True, False
     state.reverted = text_of(dict_of(parsed(revert) if isinstance(revert, str) else revert).get("messageID"))
 
 
@@ -368,10 +376,17 @@ def _text(message: _Message, native: tuple[str, ...], part: Mapping[str, Any]) -
         yield reading.event("injected_context", "system", "tool", text, at, native)
     else:
         origin = "assistant" if reading.relation == "subagent" else "user"
+        text = _typed(text) if message.state.argued else text
         bodies = tuple(message.images)
         message.images.clear()
         text += "\n[image]" * len(bodies) if text != "[image]" else ""
         yield reading.event("user_prompt", "user", origin, text, at, native, bodies=bodies)
+
+
+def _typed(text: str) -> str:
+    """What was typed behind `opencode run`, which puts an argument with spaces into quotes."""
+    argument = _ARGUMENT.match(text)
+    return argument[1].replace('\\"', '"') if argument and " " in argument[1] else text
 
 
 def _reasoning(message: _Message, native: tuple[str, ...], part: Mapping[str, Any]) -> Iterator[Event]:

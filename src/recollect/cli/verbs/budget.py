@@ -109,7 +109,7 @@ def _spent(place: Place, model: str | None) -> tuple[list[Spending], datetime | 
     from recollect.clock import now
     from recollect.pipeline.spending import silent_until
 
-    if not place.database.exists():
+    if not place.has_store:
         return [], None
     with open_place(place) as memory:
         ledger, owner = memory.store.ledger, place.scope.within(None)

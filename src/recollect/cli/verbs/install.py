@@ -35,7 +35,7 @@ def run(args: Namespace, console: Output) -> int:
 def _lay_ready(args: Namespace, console: Output) -> None:
     """What is known already, for the first session to begin with."""
     place = find_place(args, everywhere=True)
-    if not place.database.exists():
+    if not place.has_store:
         return
     try:
         with open_place(place) as memory:

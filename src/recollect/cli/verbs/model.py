@@ -83,7 +83,7 @@ def embedder_state(place: Place) -> dict[str, Any]:
 
 def store_model(place: Place) -> tuple[str, int] | None:
     """The model of the store's vectors; None when there are none, or no store yet."""
-    if not place.database.exists():
+    if not place.has_store:
         return None
     with open_place(place) as memory:
         return memory.store.vectors.model()

@@ -4,7 +4,7 @@ They are the agent's words and stay quoted: recalled when asked for, never put b
 is a sentence with what goes on from it in the same paragraph. It must name something and stand alone; narration,
 status, plans, guesses and what was only weighed do not count. The rest are ranked by what they hold, by how much the
 session was about it, and by what speaks for their being true at the end: told again, committed afterwards, said after
-the last failure, in the last turn. The first few that do not say the same are taken.
+the last edit, in the last turn. The first few that do not say the same are taken.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from math import log
 
 from recollect.distill.draft import Draft
 from recollect.distill.rules.lessons import HEDGED, NAMES, NARRATED
-from recollect.distill.rules.story import Said, Story
+from recollect.distill.rules.story import Said, Story, Told
 from recollect.distill.sentences import Sentence, plain, sentence_case
 from recollect.stopwords import STOP_WORDS
 
@@ -27,8 +27,7 @@ _SHORTEST, _LONGEST = 50, 400
 _SENTENCES = 3  # of one statement
 _SHARED = 0.5  # of the words of two that makes one of them enough
 _LONG = 130  # says more than one thing
-_LEAST = 1.0  # a lower score is not worth a memory
-_LOOKED_AT = 3_000  # characters of a prompt
+_LEAST = 1.4  # a lower score is not worth a memory
 _MAX_COMMITS, _COMMIT_CHARS = 60, 4_000
 _POSTINGS = 30  # earlier sentences with a name that are looked up: more of them say no more
 _AGAIN = 3
@@ -41,7 +40,7 @@ _GOES_ON = re.compile(
 )
 # It begins by pointing or by answering: nobody knows to what who was not there.
 _POINTING = re.compile(
-    r"^\W*(?:this|that|it|they|these|those|he|she|its|their|here|there|both|also|same|which|then|yes|no|ok|good|right"
+    r"^(?-i:are|is|was|were|and|or|with|to|of|for|in|by|as)\b|^\W*(?:this|that|it|they|these|those|he|she|its|their|here|there|both|also|same|which|then|yes|no|ok|good|right"
     r"|great|perfect|done|all|everything|correct|exactly|you're|you|your|if you)\b",
     re.IGNORECASE,
 )
@@ -71,8 +70,8 @@ _SAYS = re.compile(
     r"\b(?:is|are|was|were|be|been|does|do|did|has|have|had|can|cannot|must|should|will|may|needs?|requires?|uses?"
     r"|means?|returns?|keeps?|makes?|gives?|reads?|writes?|runs?|goes|falls?|stays?|takes?|holds?|works?|fails?|skips?"
     r"|drops?|sets?|calls?|checks?|treats?|covers?|handles?|stores?|stored|lives?|implies|strips?|points?|rejects?"
-    r"|accepts?|ignores?|expects?|produces?|loses?|breaks?|leaves?|hides?|matches?|never|only|not|because|instead)\b"
-    r"|n't\b",
+    r"|accepts?|ignores?|expects?|produces?|loses?|breaks?|leaves?|hides?|matches?|never|only|not|because|since|unless|instead"
+    r"|kept|chose|avoided|skipped|decided|would)\b|n't\b",
     re.IGNORECASE,
 )
 _WELL = re.compile(r"[`\w(.-]")
@@ -88,10 +87,10 @@ _WRONG = re.compile(
 )
 # What a statement holds. The weights were fitted to labelled sessions, half against half, and rounded.
 _SIGNS = (
-    (1.1, re.compile(r"\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b")),
-    (0.7, re.compile(r"https?://")),
+    (0.85, re.compile(r"\b[A-Z][A-Z0-9]+_[A-Z0-9_]+\b")),
+    (0.35, re.compile(r"https?://")),
     (
-        1.5,
+        1.2,
         re.compile(
             r"\b(?:root cause|the (?:real|actual|underlying) (?:issue|problem|bug|cause|reason)|culprit|turns out"
             r"|which is why)\b",
@@ -99,22 +98,21 @@ _SIGNS = (
         ),
     ),
     (
-        0.4,
+        0.35,
         re.compile(
             r"\b(?:because|since|so that|therefore|due to|which means|meaning|otherwise|as a result)\b", re.IGNORECASE
         ),
     ),
     (
-        0.25,
+        0.2,
         re.compile(
             r"\b(?:instead of|rather than|no longer|not just|but not|whereas|unlike|while)\b|, not\b"
             r"|\bnot\b.{1,60}\bbut\b",
             re.IGNORECASE,
         ),
     ),
-    (0.5, _CHOICE),
-    (0.15, _WRONG),
-    (-0.2, re.compile(r"\b(?:was|were|had|previously|used to|before)\b", re.IGNORECASE)),
+    (0.4, _CHOICE),
+    (0.2, _WRONG),
     (
         -0.7,
         re.compile(
@@ -142,12 +140,11 @@ class _Statement:
 class _Session:
     """What the statements are measured by."""
 
-    asked: frozenset[str]
     often: Counter[str]
     many: float
     last: Said
     turn: int  # where the last turn began
-    failed: int  # where something failed last
+    edited: int  # where something was edited last: what was said before may be so no longer
     commits: list[tuple[int, frozenset[str], frozenset[str]]]
 
 
@@ -175,12 +172,11 @@ def _session(story: Story) -> _Session:
     committed = [run for run in story.runs if run.action == "shell" and _COMMITS.search(run.call.text[:_COMMIT_CHARS])]
     told = [(run.place, run.call.text[:_COMMIT_CHARS]) for run in committed[-_MAX_COMMITS:]]
     return _Session(
-        asked=_words(" ".join(prompt.text[:_LOOKED_AT] for prompt in story.prompts)),
         often=often,
         many=log(1 + max(_FEW, len(story.said))),
         last=story.said[-1],
         turn=max((prompt.place for prompt in story.prompts), default=-1),
-        failed=max((run.result_place for run in story.runs if run.error is not None), default=-1),
+        edited=max((run.place for run in story.runs if run.action == "edit" and run.failed is not True), default=-1),
         commits=[(place, _words(text), _names(text)) for place, text in told],
     )
 
@@ -205,7 +201,7 @@ def _statements(story: Story) -> list[_Statement]:
     return found[-_MAX_CANDIDATES:]
 
 
-def _joined(said: Said) -> Iterator[tuple[Sentence, str]]:
+def _joined(said: Said) -> Iterator[Told]:
     """Its sentences, each with those behind it that go on with it."""
     told, text = said.told(), said.event.text
     at = 0
@@ -217,7 +213,10 @@ def _joined(said: Said) -> Iterator[tuple[Sentence, str]]:
                 break
             end = more.end
             following += 1
-        yield Sentence(text[start:end], start, end), plain(text[start:end]).replace("’", "'")
+        if following == at + 1:
+            yield told[at]
+        else:
+            yield Told(Sentence(text[start:end], start, end), plain(text[start:end]).replace("’", "'"))
         at = following
 
 
@@ -244,13 +243,12 @@ def _tells(text: str) -> bool:
 
 def _score(one: _Statement, session: _Session) -> float:
     text, known, place = one.text, max(3, len(one.words)), one.said.place
-    score = sum(weight for weight, sign in _SIGNS if sign.search(text)) - 1.3
-    score += 0.5 * len(text) / 100 + 0.5 * (len(text) >= _LONG) + 0.2 * (len(one.names) > 1)
-    score += 1.1 * sum(log(1 + session.often[word]) for word in one.words) / session.many / known
-    score += 0.15 * len(one.words & session.asked) / known
-    score += 0.6 * one.again / _AGAIN + 0.35 * place / max(1, session.last.place)
-    score += 0.4 * (place > session.turn) + 0.4 * (one.said is session.last) - 0.3 * (place < session.failed)
-    score += 0.4 * any(
+    score = sum(weight for weight, sign in _SIGNS if sign.search(text)) - 0.8
+    score += 0.4 * len(text) / 100 + 0.5 * (len(text) >= _LONG) + 0.3 * (len(one.names) > 1)
+    score += 1.4 * sum(log(1 + session.often[word]) for word in one.words) / session.many / known
+    score += 0.65 * one.again / _AGAIN + 0.2 * place / max(1, session.last.place)
+    score += 0.6 * (place > session.turn) + 0.25 * (one.said is session.last) - 0.5 * (place < session.edited)
+    score += 0.35 * any(
         place < commit and names & one.names and len(words & one.words) >= 0.4 * known
         for commit, words, names in session.commits
     )

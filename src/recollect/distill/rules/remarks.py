@@ -45,6 +45,7 @@ _SIGNS = (
     ),
     (-1.7, BROKEN),
 )
+_OUGHT = re.compile(r"\b(?:should|ought|needs?|must|has to|have to|want|like|let'?s|make sure)\b", re.IGNORECASE)
 _COMMAND = re.compile(r"^\W*(?:\$ |[A-Z_]{3,}=|(?:env|sudo|cd|git|go|npm|make|docker|python3?) [\w./-]+ )")
 _OF_THE_WORK = re.compile(
     r"\b(?:commit|push|merge|rebase|close the|talk about|good news|bad news|thanks?|sorry|continue|go on|let'?s go)\b",
@@ -63,6 +64,8 @@ def remarks(story: Story) -> Iterator[Draft]:
         worked = bisect(edits, until) > bisect(edits, prompt.place)
         for sentence in prompt.own():
             said = plain(sentence.text).replace("’", "'")
+            if number == 0 and _OUGHT.search(said):
+                continue  # what a first prompt wants is the task
             if _SHORTEST <= len(said) <= _LONGEST and _remarks(said):
                 found.append((_score(said, prompt, worked), prompt, sentence, said))
     found = [one for one in found if one[0] >= _LEAST]

@@ -148,7 +148,7 @@ class Database:
     def owners(self) -> list[Scope]:
         """Every owner there is; the store is looked after one owner at a time."""
         with self.read(None) as tx:
-            return [Scope(tenant, user) for tenant, user in tx.run("vectors.every_owner")]
+            return [Scope.of_owner(tenant, user) for tenant, user in tx.run("vectors.every_owner")]
 
     def read(self, scope: Scope | None) -> Any:
         """A transaction for reading; its statements see the newest commit each."""

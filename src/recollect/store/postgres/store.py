@@ -16,6 +16,7 @@ from recollect.store.postgres.connecting import Linked, pool, store_errors
 from recollect.store.postgres.credentials import credentials_for
 from recollect.store.postgres.database import LOCK_TIMEOUT, Database, set_up
 from recollect.store.postgres.keeping import PostgresKeeping
+from recollect.store.postgres.memories import PostgresMemories
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.vectors import PostgresVectors
 from recollect.store.rows import index
@@ -24,7 +25,6 @@ from recollect.store.rows.digests import RowDigests
 from recollect.store.rows.distillations import RowDistillations
 from recollect.store.rows.gists import RowGists
 from recollect.store.rows.ledger import RowLedger
-from recollect.store.rows.memories import RowMemories
 from recollect.store.rows.sessions import RowSessions
 
 
@@ -56,7 +56,7 @@ class PostgresStore:
         self.distillations = RowDistillations(self.database)
         self.ledger = RowLedger(self.database)
         self.gists = RowGists(self.database)
-        self.memories = RowMemories(self.database)
+        self.memories = PostgresMemories(self.database)
         self.search = PostgresSearch(self.database)
         self.vectors = PostgresVectors(self.database)
         self.keeping = PostgresKeeping(self.database, self.bodies)

@@ -53,7 +53,7 @@ class PostgresVectors:
             for tier in TIERS:
                 if len(found) < limit:
                     rows = tx.run("vectors.waiting", {"tier": tier, "limit": limit - len(found)})
-                    found += [(Scope(tenant, user), tier, doc, ticket) for tenant, user, doc, ticket in rows]
+                    found += [(Scope.of_owner(tenant, user), tier, doc, ticket) for tenant, user, doc, ticket in rows]
         by_owner: dict[Scope, list[int]] = defaultdict(list)
         for place, (scope, *_) in enumerate(found):
             by_owner[scope].append(place)
@@ -99,7 +99,7 @@ class PostgresVectors:
                 docs = [item.doc for item, _ in given if item.tier == tier]
                 if docs:
                     rows = tx.run("vectors.whose", {"tier": tier, "docs": tx.many(docs)})
-                    owners |= {(tier, doc): Scope(tenant, user) for doc, tenant, user in rows}
+                    owners |= {(tier, doc): Scope.of_owner(tenant, user) for doc, tenant, user in rows}
         found: dict[Scope, list[tuple[Waiting, Matrix]]] = defaultdict(list)
         for item, matrix in given:
             scope = owners.get((item.tier, item.doc))

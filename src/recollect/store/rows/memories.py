@@ -58,26 +58,16 @@ class RowMemories:
         What was distilled is not kept when the user took the same away before.
         """
         with self._db.write(scope) as tx:
-            if scope.project is not None and memory.project not in (None, scope.project):
-                raise ScopeError("the memory belongs to another project")
-            rows = tx.ensure()
-            project = None if memory.project is None else ensure_project(tx, rows.owner, memory.project)
-            if memory.deleted_at is None and memory.superseded_at is None:
-                params = {**_params(memory), "owner": rows.owner, "project": project or 0}
-                twin = tx.run("memories.twin", params).fetchone()
-                if twin is not None:
-                    return memory_of(twin), False
-            if _is_taken_away(tx, rows.owner, memory):
-                return memory, False
-            known = tx.run("memories.get", {**Rows(rows.owner, None).params(), "id": memory.id}).fetchone()
-            if known is not None:
-                return memory_of(known), False
-            doc = _insert(tx, rows.owner, memory, project)
-            for old in versions:
-                tx.run("memories.add_version", {"memory": doc, **_version_params(old)})
-            for replaced in replacing:
-                _end(tx, rows.owner, replaced, memory)
-        return memory, True
+            kept = _add(tx, scope, memory, versions)
+            if kept[1]:
+                for replaced in replacing:
+                    _end(tx, tx.ensure().owner, replaced, memory)
+        return kept
+
+    def add_many(self, scope: Scope, memories: Sequence[tuple[Memory, Sequence[MemoryVersion]]]) -> list[bool]:
+        """Keep many memories with their versions in one transaction; False for one that is not kept, as in `add`."""
+        with self._db.write(scope) as tx:
+            return [_add(tx, scope, memory, versions)[1] for memory, versions in memories]
 
     def get(self, scope: Scope, memory_id: str) -> Memory | None:
         with self._db.read(scope) as tx:
@@ -122,8 +112,8 @@ class RowMemories:
         when one to add is what the user took away before (False), nothing is changed.
         """
         with self._db.write(scope) as tx:
-            if any(scope.project is not None and one.project not in (None, scope.project) for one in adding):
-                raise ScopeError("the memory belongs to another project")
+            for one in adding:
+                check_project(scope, one)
             rows = tx.ensure() if adding else tx.rows
             if rows is None:
                 raise NotFound(f"no memory {memories[0].id}" if memories else "no memory")
@@ -221,12 +211,37 @@ def tombstone_of_source(evidence: str) -> bytes | None:
 def _is_taken_away(tx: Tx, owner: int, memory: Memory) -> bool:
     """Whether this memory was forgotten, or, if nobody said it but we, another that was made from the same words."""
     keys = [tombstone_key(memory.id)]
-    evidence = _evidence(memory)
+    evidence = evidence_text(memory)
     if memory.maker != SAID and (source := tombstone_of_source(evidence)):
         keys.append(source)
         if tx.one("memories.is_deleted", {"owner": owner, "evidence": evidence, "id": memory.id}):
             return True
     return any(tx.one("memories.is_forgotten", {"owner": owner, "key": key}) for key in keys)
+
+
+def _add(tx: Tx, scope: Scope, memory: Memory, versions: Sequence[MemoryVersion]) -> tuple[Memory, bool]:
+    check_project(scope, memory)
+    rows = tx.ensure()
+    project = None if memory.project is None else ensure_project(tx, rows.owner, memory.project)
+    if memory.deleted_at is None and memory.superseded_at is None:
+        twin = tx.run("memories.twin", {**params_of(memory), "owner": rows.owner, "project": project or 0}).fetchone()
+        if twin is not None:
+            return memory_of(twin), False
+    if _is_taken_away(tx, rows.owner, memory):
+        return memory, False
+    known = tx.run("memories.get", {**Rows(rows.owner, None).params(), "id": memory.id}).fetchone()
+    if known is not None:
+        return memory_of(known), False
+    doc = _insert(tx, rows.owner, memory, project)
+    for old in versions:
+        tx.run("memories.add_version", {"memory": doc, **version_params(old)})
+    return memory, True
+
+
+def check_project(scope: Scope, memory: Memory) -> None:
+    """ScopeError for a memory of another project than the scope's."""
+    if scope.project is not None and memory.project not in (None, scope.project):
+        raise ScopeError("the memory belongs to another project")
 
 
 def _add_one(tx: Tx, owner: int, memory: Memory) -> None:
@@ -238,7 +253,7 @@ def _add_one(tx: Tx, owner: int, memory: Memory) -> None:
 
 
 def _insert(tx: Tx, owner: int, memory: Memory, project: int | None) -> int:
-    params = {**_params(memory), "owner": owner, "project": project}
+    params = {**params_of(memory), "owner": owner, "project": project}
     doc = int(tx.row("memories.add", params)[0])
     if memory.deleted_at is None:
         index.add(tx, "memory", doc)
@@ -261,7 +276,7 @@ def _rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
     if any(getattr(before, name) != getattr(memory, name) for name in _WORDED):
         tx.run("memories.keep_version", {"row": found[0], "until": iso(at)})
     try:
-        tx.run("memories.update", {**_params(memory), "row": found[0]})
+        tx.run("memories.update", {**params_of(memory), "row": found[0]})
     except tx.violated:
         raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
     if again and is_:
@@ -277,7 +292,7 @@ def _end(tx: Tx, owner: int, old: Memory, new: Memory) -> None:
     audit(tx, owner, new.recorded_at, "supersede", old.id, {"by": new.id})
 
 
-def _evidence(memory: Memory) -> str:
+def evidence_text(memory: Memory) -> str:
     return json.dumps([_span(span) for span in memory.evidence])
 
 
@@ -337,7 +352,7 @@ def _list(text: str) -> list[Any]:
     return [] if text == "[]" else list(json.loads(text))
 
 
-def _params(memory: Memory) -> dict[str, object]:
+def params_of(memory: Memory) -> dict[str, object]:
     return {
         "id": memory.id,
         "kind": memory.kind,
@@ -348,7 +363,7 @@ def _params(memory: Memory) -> dict[str, object]:
         "confidence": memory.confidence,
         "origin": memory.origin,
         "session": memory.session,
-        "evidence": _evidence(memory),
+        "evidence": evidence_text(memory),
         "anchors": json.dumps(memory.anchors, ensure_ascii=False),
         "meta": json.dumps(dict(memory.meta), ensure_ascii=False),
         "dedup_key": bytes.fromhex(dedup_key(memory.content)),
@@ -370,7 +385,7 @@ def _params(memory: Memory) -> dict[str, object]:
     }
 
 
-def _version_params(old: MemoryVersion) -> dict[str, object]:
+def version_params(old: MemoryVersion) -> dict[str, object]:
     return {
         "version": old.version,
         "kind": old.kind,

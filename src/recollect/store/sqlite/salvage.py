@@ -125,7 +125,7 @@ class _Saving:
     def _names(self) -> None:
         for row in self._reading.table("owners"):
             with contextlib.suppress(RecollectError):
-                self._owners.setdefault(row["row"], Scope(row["tenant"], row["user"]))
+                self._owners.setdefault(row["row"], Scope.of_owner(row["tenant"], row["user"]))
         for row in self._reading.table("projects"):
             if isinstance(row["name"], str):
                 self._projects.setdefault(row["row"], row["name"])

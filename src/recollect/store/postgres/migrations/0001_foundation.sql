@@ -1,7 +1,8 @@
--- The first schema. The tenant comes first in every key, foreign key and unique constraint: rows of one tenant lie
--- together, and the tables can be partitioned or distributed by it ({partitioned} is empty, or says so).
--- `owner` stands for (tenant, username), as in the embedded store. Row numbers come from one sequence and are never
--- used again. Times are timestamptz; JSON that is never looked into, or may hold what jsonb refuses, is json or text.
+-- The first schema. Tenant and owner come first in every key, foreign key and unique constraint: rows of one tenant lie
+-- together, the tables can be partitioned or distributed by it ({partitioned} is empty, or says so), and no constraint
+-- tells anything about another owner's rows. `owner` stands for (tenant, username), as in the embedded store. Row numbers
+-- come from one sequence and are never used again. Times are timestamptz; JSON that is never looked into, or may hold
+-- what jsonb refuses, is json or text.
 
 CREATE SEQUENCE numbers;
 
@@ -30,7 +31,7 @@ CREATE TABLE projects (
   row    bigint NOT NULL DEFAULT nextval('numbers'),
   owner  bigint NOT NULL,
   name   text NOT NULL COLLATE "C",
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, name),
   FOREIGN KEY (tenant, owner) REFERENCES owners (tenant, row)
 ) {partitioned};
@@ -55,10 +56,10 @@ CREATE TABLE sessions (
   models        json NOT NULL DEFAULT '[]',
   agent_version text,
   interactive   smallint,
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, id),
   FOREIGN KEY (tenant, owner) REFERENCES owners (tenant, row),
-  FOREIGN KEY (tenant, project) REFERENCES projects (tenant, row)
+  FOREIGN KEY (tenant, owner, project) REFERENCES projects (tenant, owner, row)
 ) {partitioned};
 CREATE INDEX sessions_by_time ON sessions (tenant, owner, ended_at);
 
@@ -72,9 +73,9 @@ CREATE TABLE turns (
   ordinal     integer NOT NULL,        -- first turn of the session 0, then 1, 2 …
   chars       bigint NOT NULL DEFAULT 0,  -- how long its text is
   occurred_at timestamptz NOT NULL,
-  PRIMARY KEY (tenant, row),
-  UNIQUE (tenant, session, ordinal),
-  FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, row) ON DELETE CASCADE
+  PRIMARY KEY (tenant, owner, row),
+  UNIQUE (tenant, owner, session, ordinal),
+  FOREIGN KEY (tenant, owner, session) REFERENCES sessions (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
 CREATE INDEX turns_by_key ON turns (tenant, owner, key);
 
@@ -98,13 +99,13 @@ CREATE TABLE events (
   transcript  bigint,                  -- which file it was read from, and where in it
   raw_at      bigint,
   raw_size    bigint,
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, key),
-  UNIQUE (tenant, session, position),
-  FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, row) ON DELETE CASCADE,
-  FOREIGN KEY (tenant, turn) REFERENCES turns (tenant, row) ON DELETE CASCADE
+  UNIQUE (tenant, owner, session, position),
+  FOREIGN KEY (tenant, owner, session) REFERENCES sessions (tenant, owner, row) ON DELETE CASCADE,
+  FOREIGN KEY (tenant, owner, turn) REFERENCES turns (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
-CREATE INDEX events_by_turn ON events (tenant, turn);
+CREATE INDEX events_by_turn ON events (tenant, owner, turn);
 
 CREATE TABLE gists (
   tenant      text NOT NULL COLLATE "C",
@@ -117,9 +118,9 @@ CREATE TABLE gists (
   maker       text NOT NULL,
   occurred_at timestamptz NOT NULL,
   created_at  timestamptz NOT NULL,
-  PRIMARY KEY (tenant, row),
-  UNIQUE (tenant, session),
-  FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, row) ON DELETE CASCADE
+  PRIMARY KEY (tenant, owner, row),
+  UNIQUE (tenant, owner, session),
+  FOREIGN KEY (tenant, owner, session) REFERENCES sessions (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
 CREATE INDEX gists_by_owner ON gists (tenant, owner, occurred_at);
 
@@ -157,10 +158,10 @@ CREATE TABLE memories (
   maker         text NOT NULL DEFAULT 'said',
   slot          text COLLATE "C",      -- what it tells the value of: a newer value takes its place
   confirmed_at  timestamptz,           -- when the user said that it is so
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, id),
   FOREIGN KEY (tenant, owner) REFERENCES owners (tenant, row),
-  FOREIGN KEY (tenant, project) REFERENCES projects (tenant, row)
+  FOREIGN KEY (tenant, owner, project) REFERENCES projects (tenant, owner, row)
 ) {partitioned};
 CREATE UNIQUE INDEX memories_once ON memories (tenant, owner, coalesce(project, 0), dedup_key)
   WHERE deleted_at IS NULL AND superseded_at IS NULL;
@@ -168,6 +169,7 @@ CREATE INDEX memories_by_time ON memories (tenant, owner, occurred_at DESC, id);
 CREATE INDEX memories_by_slot ON memories (tenant, owner, slot) WHERE slot IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX memories_by_text ON memories (tenant, owner, dedup_key) WHERE deleted_at IS NULL;
 CREATE INDEX memories_by_successor ON memories (tenant, owner, superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX memories_deleted ON memories (tenant, owner) WHERE deleted_at IS NOT NULL;
 CREATE INDEX memories_by_session ON memories (tenant, owner, session) WHERE session IS NOT NULL;
 
 CREATE TABLE memory_versions (
@@ -182,8 +184,8 @@ CREATE TABLE memory_versions (
   importance double precision NOT NULL,
   confidence double precision NOT NULL,
   until      timestamptz NOT NULL,
-  PRIMARY KEY (tenant, memory, version),
-  FOREIGN KEY (tenant, memory) REFERENCES memories (tenant, row) ON DELETE CASCADE
+  PRIMARY KEY (tenant, owner, memory, version),
+  FOREIGN KEY (tenant, owner, memory) REFERENCES memories (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
 
 -- Capturing agents' own sessions.
@@ -204,7 +206,7 @@ CREATE TABLE transcripts (            -- what was read of agents' files; never t
   counts      json NOT NULL DEFAULT '{}',
   way         text NOT NULL,
   read_at     timestamptz NOT NULL,
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, name),
   FOREIGN KEY (tenant, owner) REFERENCES owners (tenant, row)
 ) {partitioned};
@@ -225,11 +227,11 @@ CREATE TABLE costs (
   reasoning      bigint NOT NULL,
   usd            double precision,
   usd_source     text NOT NULL,
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, key),
-  FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, row) ON DELETE CASCADE
+  FOREIGN KEY (tenant, owner, session) REFERENCES sessions (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
-CREATE INDEX costs_by_session ON costs (tenant, session);
+CREATE INDEX costs_by_session ON costs (tenant, owner, session);
 
 CREATE TABLE digests (                -- derived: made again from the rows when the rules change
   tenant  text NOT NULL COLLATE "C",
@@ -240,8 +242,8 @@ CREATE TABLE digests (                -- derived: made again from the rows when 
   outcome text NOT NULL,
   content json NOT NULL,
   made_at timestamptz NOT NULL,
-  PRIMARY KEY (tenant, session),
-  FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, row) ON DELETE CASCADE
+  PRIMARY KEY (tenant, owner, session),
+  FOREIGN KEY (tenant, owner, session) REFERENCES sessions (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
 
 CREATE TABLE bodies (                 -- evicted ones keep their row without its data
@@ -262,8 +264,8 @@ CREATE TABLE event_bodies (
   event  bigint NOT NULL,
   owner  bigint NOT NULL,
   hash   bytea NOT NULL,
-  PRIMARY KEY (tenant, event, hash),
-  FOREIGN KEY (tenant, event) REFERENCES events (tenant, row) ON DELETE CASCADE
+  PRIMARY KEY (tenant, owner, event, hash),
+  FOREIGN KEY (tenant, owner, event) REFERENCES events (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
 CREATE INDEX event_bodies_by_hash ON event_bodies (tenant, owner, hash);
 
@@ -287,8 +289,8 @@ CREATE TABLE distillations (          -- what was made of a session's events, up
   kept    integer NOT NULL,
   refused json NOT NULL DEFAULT '{}', -- why drafts were not kept, counted
   made_at timestamptz NOT NULL,
-  PRIMARY KEY (tenant, session),
-  FOREIGN KEY (tenant, session) REFERENCES sessions (tenant, row) ON DELETE CASCADE
+  PRIMARY KEY (tenant, owner, session),
+  FOREIGN KEY (tenant, owner, session) REFERENCES sessions (tenant, owner, row) ON DELETE CASCADE
 ) {partitioned};
 
 CREATE TABLE spending (               -- debited before a model is called; corrected when it has answered
@@ -304,7 +306,7 @@ CREATE TABLE spending (               -- debited before a model is called; corre
   output  bigint NOT NULL,
   usd     double precision NOT NULL,
   at      timestamptz NOT NULL,
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   FOREIGN KEY (tenant, owner) REFERENCES owners (tenant, row)
 ) {partitioned};
 CREATE INDEX spending_by_day ON spending (tenant, owner, day);
@@ -376,31 +378,30 @@ CREATE TABLE audit (                  -- what was done to what; ids and counts, 
   action  text NOT NULL,
   subject text NOT NULL,
   details json NOT NULL DEFAULT '{}',
-  PRIMARY KEY (tenant, row)
+  PRIMARY KEY (tenant, owner, row)
 ) {partitioned};
-CREATE INDEX audit_by_owner ON audit (tenant, owner, row);
 
 -- Rows with the names their numbers stand for. `security_invoker`: the policies of who asks hold, not of who made them.
 
 CREATE VIEW session_rows WITH (security_invoker = true) AS
 SELECT s.*, p.name AS project_name, d.outcome AS outcome,
-       (SELECT count(*) FROM turns t WHERE t.tenant = s.tenant AND t.session = s.row) AS turns
-FROM sessions s LEFT JOIN projects p ON p.tenant = s.tenant AND p.row = s.project
-LEFT JOIN digests d ON d.tenant = s.tenant AND d.session = s.row;
+       (SELECT count(*) FROM turns t WHERE t.tenant = s.tenant AND t.owner = s.owner AND t.session = s.row) AS turns
+FROM sessions s LEFT JOIN projects p ON p.tenant = s.tenant AND p.owner = s.owner AND p.row = s.project
+LEFT JOIN digests d ON d.tenant = s.tenant AND d.owner = s.owner AND d.session = s.row;
 
 CREATE VIEW memory_rows WITH (security_invoker = true) AS
 SELECT m.row, m.owner, m.id, m.project, m.kind, m.content, m.why, m.tags, m.importance, m.confidence, m.origin, m.session,
        m.evidence, m.anchors, m.meta, m.dedup_key, m.content_hash, m.occurred_at, m.recorded_at, m.accessed_at,
        m.access_count, m.version, m.superseded_by, m.superseded_at, m.expires_at, m.archived_at, m.deleted_at, m.trust,
        m.maker, m.slot, m.confirmed_at, p.name AS project_name, m.tenant
-FROM memories m LEFT JOIN projects p ON p.tenant = m.tenant AND p.row = m.project;
+FROM memories m LEFT JOIN projects p ON p.tenant = m.tenant AND p.owner = m.owner AND p.row = m.project;
 
 CREATE VIEW gist_rows WITH (security_invoker = true) AS
 SELECT g.*, s.id AS session_id, p.name AS project_name
-FROM gists g JOIN sessions s ON s.tenant = g.tenant AND s.row = g.session
-LEFT JOIN projects p ON p.tenant = g.tenant AND p.row = g.project;
+FROM gists g JOIN sessions s ON s.tenant = g.tenant AND s.owner = g.owner AND s.row = g.session
+LEFT JOIN projects p ON p.tenant = g.tenant AND p.owner = g.owner AND p.row = g.project;
 
 CREATE VIEW turn_rows WITH (security_invoker = true) AS
 SELECT t.*, s.id AS session_id, p.name AS project_name
-FROM turns t JOIN sessions s ON s.tenant = t.tenant AND s.row = t.session
-LEFT JOIN projects p ON p.tenant = t.tenant AND p.row = t.project;
+FROM turns t JOIN sessions s ON s.tenant = t.tenant AND s.owner = t.owner AND s.row = t.session
+LEFT JOIN projects p ON p.tenant = t.tenant AND p.owner = t.owner AND p.row = t.project;

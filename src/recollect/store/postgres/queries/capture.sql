@@ -53,7 +53,7 @@ SELECT content FROM digests WHERE tenant = :tenant AND session = :session;
 -- name: put_digest
 INSERT INTO digests (tenant, session, owner, version, covers, outcome, content, made_at)
 VALUES (:tenant, :session, :owner, :version, :covers, :outcome, :content, :made_at)
-ON CONFLICT (tenant, session) DO UPDATE SET version = excluded.version, covers = excluded.covers, outcome = excluded.outcome,
+ON CONFLICT (tenant, owner, session) DO UPDATE SET version = excluded.version, covers = excluded.covers, outcome = excluded.outcome,
   content = excluded.content, made_at = excluded.made_at;
 
 -- name: digests_due

@@ -9,7 +9,7 @@ SELECT version, covers, asked, kept, refused, made_at FROM distillations WHERE t
 -- name: put
 INSERT INTO distillations AS d (tenant, session, owner, version, covers, asked, kept, refused, made_at)
 VALUES (:tenant, :session, :owner, :version, :covers, :asked, :kept, :refused, :made_at)
-ON CONFLICT (tenant, session) DO UPDATE SET version = excluded.version, covers = excluded.covers,
+ON CONFLICT (tenant, owner, session) DO UPDATE SET version = excluded.version, covers = excluded.covers,
   asked = greatest(d.asked, excluded.asked), kept = excluded.kept, refused = excluded.refused, made_at = excluded.made_at;
 
 -- What was delegated is part of the session that did so; its prompts are an agent's, not a person's.

@@ -19,7 +19,7 @@ SELECT row FROM gists WHERE tenant = :tenant AND session = :session;
 -- name: put
 INSERT INTO gists (tenant, owner, session, project, content, covers, maker, occurred_at, created_at)
 VALUES (:tenant, :owner, :session, :project, :content, :covers, :maker, :occurred_at, :created_at)
-ON CONFLICT (tenant, session) DO UPDATE SET content = excluded.content, covers = excluded.covers, maker = excluded.maker,
+ON CONFLICT (tenant, owner, session) DO UPDATE SET content = excluded.content, covers = excluded.covers, maker = excluded.maker,
   occurred_at = excluded.occurred_at, created_at = excluded.created_at
 RETURNING row;
 

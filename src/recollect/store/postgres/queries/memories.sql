@@ -102,3 +102,57 @@ WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible};
 
 -- name: audit
 INSERT INTO audit (tenant, owner, at, action, subject, details) VALUES (:tenant, :owner, :at, :action, :subject, :details);
+
+-- Many at once: the rows are a JSON array with an object for each.
+
+-- name: known_ids
+SELECT id FROM memories WHERE tenant = :tenant AND owner = :owner AND id = ANY (:ids::text[]);
+
+-- name: known_texts
+SELECT coalesce(project, 0), dedup_key FROM memories
+WHERE tenant = :tenant AND owner = :owner AND dedup_key = ANY (:keys::bytea[]) AND deleted_at IS NULL AND superseded_at IS NULL;
+
+-- name: buried
+SELECT key FROM tombstones WHERE tenant = :tenant AND owner = :owner AND key = ANY (:keys::bytea[]);
+
+-- name: deleted_evidence
+SELECT evidence FROM memories
+WHERE tenant = :tenant AND owner = :owner AND deleted_at IS NOT NULL AND evidence = ANY (:evidence::text[]);
+
+-- name: numbers
+SELECT nextval('numbers') FROM generate_series(1, :count);
+
+-- name: add_rows
+INSERT INTO memories (tenant, owner, row, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence,
+                      anchors, meta, dedup_key, content_hash, occurred_at, recorded_at, accessed_at, access_count, version,
+                      superseded_by, superseded_at, expires_at, archived_at, deleted_at, trust, maker, slot, confirmed_at)
+SELECT :tenant, :owner, r.row, r.id, r.project, r.kind, r.content, r.why, r.tags::jsonb, r.importance, r.confidence, r.origin,
+       r.session, r.evidence, r.anchors::json, r.meta::json, r.dedup_key, r.content_hash, r.occurred_at, r.recorded_at,
+       r.accessed_at, r.access_count, r.version, r.superseded_by, r.superseded_at, r.expires_at, r.archived_at, r.deleted_at,
+       r.trust, r.maker, r.slot, r.confirmed_at
+FROM json_to_recordset(:rows::json) AS r (
+  row bigint, id text, project bigint, kind text, content text, why text, tags text, importance float8, confidence float8,
+  origin text, session text, evidence text, anchors text, meta text, dedup_key bytea, content_hash bytea,
+  occurred_at timestamptz, recorded_at timestamptz, accessed_at timestamptz, access_count bigint, version integer,
+  superseded_by text, superseded_at timestamptz, expires_at timestamptz, archived_at timestamptz, deleted_at timestamptz,
+  trust text, maker text, slot text, confirmed_at timestamptz);
+
+-- name: add_versions
+INSERT INTO memory_versions (tenant, owner, memory, version, kind, content, why, tags, importance, confidence, until)
+SELECT :tenant, :owner, r.memory, r.version, r.kind, r.content, r.why, r.tags::jsonb, r.importance, r.confidence, r.until
+FROM json_to_recordset(:rows::json) AS r (
+  memory bigint, version integer, kind text, content text, why text, tags text, importance float8, confidence float8,
+  until timestamptz);
+
+-- name: add_words
+WITH given AS (SELECT * FROM json_to_recordset(:rows::json) AS r (doc bigint, size integer, search text)),
+     found AS (
+  INSERT INTO words (tenant, owner, tier, doc, size, search)
+  SELECT :tenant, :owner, 'memory', g.doc, g.size, g.search::tsvector FROM given g)
+INSERT INTO pending (tenant, owner, tier, doc, ticket)
+SELECT :tenant, :owner, 'memory', g.doc, nextval('numbers') FROM given g;
+
+-- name: audit_rows
+INSERT INTO audit (tenant, owner, at, action, subject, details)
+SELECT :tenant, :owner, r.at, 'remember', r.id, json_build_object('kind', r.kind)
+FROM json_to_recordset(:rows::json) AS r (at timestamptz, id text, kind text);

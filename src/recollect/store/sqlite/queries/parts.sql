@@ -41,3 +41,7 @@ kind NOT IN ('thinking', 'injected_context', 'turn_end', 'summary', 'compaction'
 
 -- name: speaker
 CASE WHEN kind IN ('tool_call', 'edit', 'test_run') THEN 'call' ELSE role END
+
+-- name: proposal_columns
+id, source, project, kind, content, why, tags, importance, origin, trust, maker, evidenced, occurred_at, reason,
+  proposed_tenant, proposed_by, proposed_at, state, decided_by, decided_at, decision, edited, memory, withdrawn_by, withdrawn_at
