@@ -120,6 +120,7 @@ PUBLIC = (
     within("slack webhook", "https://hooks.slack.com/services/{}", lambda rng: "/".join(
         (f"T{draw(rng, UPPER + DIGITS, 8)}", f"B{draw(rng, UPPER + DIGITS, 8)}", draw(rng, B62, 24))
     )),
+    marked("our own", "re" "c_live_{}_{}", (LOWER + "234567", 16), (URL64, 43)),
     marked("stripe secret", "sk_" "live_{}", (B62, 24)),
     marked("stripe restricted", "rk_" "live_{}", (B62, 99)),
     marked("stripe webhook", "wh" "sec_{}", (B62, 32)),

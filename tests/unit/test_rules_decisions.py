@@ -166,12 +166,10 @@ def dialog(question: str, description: str) -> Told:
 
 def test_a_dialog_that_says_what_was_chosen_decides_whatever_it_asked() -> None:
     """Nobody is shown it unasked: the question was about the task at hand."""
-    told = dialog(
-        "Which fix do you want me to implement?", "Match `StatusErr` by value in `asRejected`, then re-vendor."
-    )
-    (memory,) = told.memories
-    assert "Repair the library, not Work around it" in memory.content
-    assert (memory.kind, memory.trust) == ("decision", "quoted")
+    asked = "Where should the rejections be matched, do you think?"
+    (draft,) = dialog(asked, "Match `StatusErr` by value in `asRejected`, re-vendor.").drafts
+    assert draft.content == "The rejections: Repair the library, not Work around it."
+    assert (draft.checked, draft.passing) == (False, True)
 
 
 def test_a_dialog_about_the_task_that_names_nothing_decides_nothing() -> None:
@@ -179,12 +177,10 @@ def test_a_dialog_about_the_task_that_names_nothing_decides_nothing() -> None:
 
 
 def test_an_option_that_is_taken_with_a_change_is_told_with_it() -> None:
-    told = decided(
-        "What do you want?\n1. Revise the plan\n2. A first phase that ships disabled?", "2, but on by default"
-    )
-    (memory,) = told.memories
-    assert memory.content == "Decided: A first phase that ships disabled, but on by default."
-    assert memory.trust == "quoted"
+    menu = "Where should the summaries be stored?\n1. In the plan\n2. In a file that is switched off?"
+    (draft,) = decided(menu, "2, but on by default").drafts
+    assert draft.content == "The summaries: In a file that is switched off, but on by default."
+    assert (draft.checked, draft.passing) == (False, True)
 
 
 def test_a_dialog_of_another_tool_decides_nothing() -> None:

@@ -10,7 +10,7 @@ from recollect.model import Evidence
 MAX_DRAFT_CHARS = 500
 MAX_DRAFT_TAGS = 8
 RULES = "rules"  # the maker of drafts that were made without a model
-RULES_VERSION = 1  # raised when rules change what they make: every session is then distilled again
+RULES_VERSION = 2  # raised when rules change what they make: every session is then distilled again
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,22 +40,22 @@ _GOES_ON = re.compile(
 )
 # It begins by pointing or by answering: nobody knows to what who was not there.
 _POINTING = re.compile(
-    r"^(?-i:are|is|was|were|and|or|with|to|of|for|in|by|as)\b|^\W*(?:this|that|it|they|these|those|he|she|its|their|here|there|both|also|same|which|then|yes|no|ok|good|right"
+    r"^(?-i:are|is|was|were|and|or|with|to|of|for|in|by|as)\b"
+    r"|^\W*(?:this|that|it|they|these|those|he|she|its|their|here|there|both|also|same|which|then|yes|no|ok|good|right"
     r"|great|perfect|done|all|everything|correct|exactly|you're|you|your|if you)\b",
     re.IGNORECASE,
 )
-# It tells where the work stands, offers, or weighs what was not done.
+# It tells where the work stands or what to do next, offers, weighs what was not done, or reads something out.
 _OF_THE_WORK = re.compile(
-    r"\b(?:is|are) (?:now )?(?:running|ready|done|open|pushed|committed|merged|complete)\b"
-    r"|^\W*(?:committed|pushed|opened|merged)\b|\bspot-?check|\b(?:tests?|suite|build|checks?|lint)\b.{0,20}\bpass"
-    r"|\bpass(?:es|ed|ing)?\b.{0,24}\b(?:tests?|suite|checks?)\b|\b(?:all|suite|still|is|are|everything) green\b"
+    r"\b(?:is|are) (?:now )?(?:running|ready|done|open|pushed|committed|merged|complete)\b|\bspot-?check"
+    r"|^\W*(?:committed|pushed|opened|merged)\b|^\W*(?:run|re-?run|fix|check|commit|push|open|create|rebase|retry) "
+    r"|\b(?:tests?|suite|build|checks?|lint)\b.{0,20}\bpass|\bpass(?:es|ed|ing)?\b.{0,24}\b(?:tests?|suite|checks?)\b"
+    r"|\b(?:all|suite|still|is|are|everything) green\b|^\W*(?:[\w-]+ ){0,3}(?:diff|worktree|working tree)\b"
     r"|\b(?:want me|shall i|should i|would you|if you(?:'d)? (?:want|like|prefer))\b"
     r"|\b(?:let me|let's|i'll|i will|i'm|i am going|i need to|i'd|i can|i could)\b"
-    r"|\boption \w\b|\bapproach \w\b|\bpros?\b|\bcons?\b"
+    r"|\boption \w\b|\bapproach \w\b|\bpros?\b|\bcons?\b|\bcould\b|^\W*the (?:issue|problem) (?:is|here)\b"
     r"|\bwould (?:be|require|need)\b|\bthe (?:(?:cleanest|simplest|right|best|proper) )?fix(?:(?: is)?:| is| would)"
-    r"|\bcould\b|\blines? ~?\d|\.\w{1,4}:\d|[?:]\W*$|…\W*$|^\W*the (?:issue|problem) (?:is|here)\b"
-    r"|^\W*(?:[\w-]+ ){0,3}(?:diff|worktree|working tree)\b"
-    r"|^\W*(?:\w+ ){1,4}(?:says?|reads?|states?|shows?)\W{0,3}:",
+    r"|\blines? ~?\d|\.\w{1,4}:\d|[?:]\W*$|…\W*$|^\W*(?:\w+ ){1,4}(?:says?|reads?|states?|shows?)\W{0,3}:",
     re.IGNORECASE,
 )
 # A line of a list of changes: the history of the repository has it.

@@ -46,7 +46,7 @@ _SIGNS = (
     (-1.7, BROKEN),
 )
 _OUGHT = re.compile(r"\b(?:should|ought|needs?|must|has to|have to|want|like|let'?s|make sure)\b", re.IGNORECASE)
-_COMMAND = re.compile(r"^\W*(?:\$ |[A-Z_]{3,}=|(?:env|sudo|cd|git|go|npm|make|docker|python3?) [\w./-]+ )")
+_COMMAND = re.compile(r"^\W*(?:\$ |[A-Z_]{3,}=|(?:env|sudo|cd|git|go|npm|make|docker|python3?) [\w./=-]+ )")
 _OF_THE_WORK = re.compile(
     r"\b(?:commit|push|merge|rebase|close the|talk about|good news|bad news|thanks?|sorry|continue|go on|let'?s go)\b",
     re.IGNORECASE,
