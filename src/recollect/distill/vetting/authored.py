@@ -49,7 +49,9 @@ _QUOTED = re.compile(
 )
 _WORD = re.compile(r"\w+")
 _QUOTED_WORDS = 3  # of so many words it is a sentence, of fewer a name
-_CODE = re.compile(r"(`{1,2})(?!`)([^`\n]{8,400})\1")
+_CODE = re.compile(r"(`{1,2})(?!`)([^`\n]{1,400})\1")
+_ANY_CODE = re.compile(r"(`{1,2})(?!`)([^`\n]{8,400})\1")
+_APOSTROPHE = re.compile(r"(?<=\w)`(?=\w)")
 _ORDERING = re.compile(
     r"\b(?:always|never|prefers?|must|should|remember|ignore|immer|nie|toujours|jamais|siempre|nunca)\b", re.IGNORECASE
 )
@@ -108,7 +110,7 @@ def _foreign(text: str) -> Iterator[tuple[int, int]]:
     yield from _tagged(text)
     yield from (match.span() for match in _MARKUP.finditer(text))
     yield from (match.span() for match in _FENCED.finditer(text))
-    yield from (match.span() for match in _CODE.finditer(text) if _ORDERING.search(match[2]))
+    yield from _code(text)
     for match in _QUOTED.finditer(text):
         if len(_WORD.findall(match[0])) >= _QUOTED_WORDS:
             yield match.span()
@@ -119,6 +121,18 @@ def _foreign(text: str) -> Iterator[tuple[int, int]]:
             yield announced.end(), len(text)
             break
     yield from _lines(text)
+
+
+def _code(text: str) -> Iterator[tuple[int, int]]:
+    """Orders in backticks. Which two belong together is only sure where none is left over; else any two may."""
+    start = 0
+    for line in text.splitlines(keepends=True):
+        paired = _APOSTROPHE.sub("'", line)
+        spans = _CODE if paired.count("`") % 2 == 0 else _ANY_CODE
+        for match in spans.finditer(paired if spans is _CODE else line):
+            if _ORDERING.search(match[2]):
+                yield start + match.start(), start + match.end()
+        start += len(line)
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
