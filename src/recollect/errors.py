@@ -6,6 +6,9 @@ RecollectError
 ├── NotFound              no such session, memory or event in this scope
 ├── Conflict              the row changed since it was read
 ├── BadTranscript         an agent's file cannot be read as a session
+├── InvalidKey            an API key that does not open anything
+├── NotAllowed            a key that is not for that
+├── QuotaExceeded         an owner has as much as they may have
 ├── StoreError
 │   ├── StoreUnavailable  the data directory or database cannot be used
 │   ├── StoreBusy         another writer held the database for too long
@@ -60,6 +63,24 @@ class Conflict(RecollectError):
 
 class BadTranscript(RecollectError):
     """This file cannot be read as a session."""
+
+
+class InvalidKey(RecollectError):
+    """not a valid key"""
+
+
+class NotAllowed(RecollectError):
+    """This key is not for that."""
+
+
+class QuotaExceeded(RecollectError):
+    """There is as much as there may be."""
+
+    def __init__(
+        self, message: str | None = None, *, hint: str | None = None, what: str = "", limit: int = 0, left: int = 0
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.what, self.limit, self.left = what, limit, left
 
 
 class StoreError(RecollectError):

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from recollect import clock as time
 from recollect.capture.exchange import Exchange, events_of
 from recollect.clock import Clock, TimeLike
-from recollect.distill.memory import check_preference, checked_changes, new_memory
-from recollect.errors import InvalidInput, ModelError, NotFound
+from recollect.distill.memory import new_memory
+from recollect.errors import InvalidInput, ModelError, NotFound, ScopeError
 from recollect.model import (
     TIERS,
     Context,
@@ -55,8 +55,11 @@ if TYPE_CHECKING:
     from recollect.pipeline.coverage import Coverage
     from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
+    from recollect.pipeline.jobs import Ran
+    from recollect.pipeline.maintaining import Work
     from recollect.pipeline.prepare import Prepared
     from recollect.pipeline.settling import Settled
+    from recollect.pipeline.sharing import Contexts
     from recollect.pipeline.sweep import Report
     from recollect.recall.belief import Belief
     from recollect.recall.validity import Grounds, Look
@@ -77,6 +80,8 @@ class Recollect:
         count_tokens: CountTokens = estimate_tokens,
         background: bool = True,
     ) -> None:
+        if scope.by is not None:
+            raise ScopeError("a shared context is opened by its members", hint="Open your own; its `contexts` has it.")
         self.store = store
         self.scope = scope
         self.settings = settings
@@ -335,10 +340,12 @@ class Recollect:
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
         at: str | Path | None = None,
+        contexts: Iterable[str] = (),
     ) -> Recall:
         """The right few things for a question, each explained (and counted as read); or none, and `abstained`.
 
-        `at` is a directory of the project: what memories say of its files is checked there.
+        `at` is a directory of the project: what memories say of its files is checked there. `contexts` are shared ones
+        to be asked too.
         """
         where = self.filter(
             kinds=kinds,
@@ -353,8 +360,9 @@ class Recollect:
             archived=archived,
             history=history,
         )
-        found = self._answer(query, limit, tuple(tiers), where, profile=profile, abstain=abstain, mode=mode, at=at)
-        self._reads.add(hit.id for hit in found.hits if hit.tier == "memory")
+        ways: dict[str, Any] = {"profile": profile, "abstain": abstain, "mode": mode, "at": at, "contexts": contexts}
+        found = self._answer(query, limit, tuple(tiers), where, **ways)
+        self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.context is None)
         return found
 
     def _answer(
@@ -368,10 +376,19 @@ class Recollect:
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
         at: str | Path | None = None,
+        contexts: Iterable[str] = (),
     ) -> Recall:
         question = question_of(query, where, tiers, limit, self.settings, profile=profile, abstain=abstain)
         vector, note = self._meaning.vector(question.text, mode)
-        return answer(self.store, self.scope, question, vector, note, self._look(at))
+        found = answer(self.store, self.scope, question, vector, note, self._look(at))
+        return self.contexts.beside(found, contexts, question, vector, note) if contexts else found
+
+    @property
+    def contexts(self) -> Contexts:
+        """What is shared with others, by name: contexts, their members, proposals and memories."""
+        from recollect.pipeline.sharing import Contexts
+
+        return Contexts(self.store, self.scope, self.settings, self._clock, self._ring)
 
     def _look(self, at: str | Path | None) -> Look | None:
         """A way to check memories against the repository where recall is done."""
@@ -399,10 +416,11 @@ class Recollect:
         """What was recalled as delimited, quoted text of at most `max_tokens`; what fits counts as read."""
         from recollect.inject.context import render
 
-        how = {name: filters.pop(name) for name in ("profile", "abstain", "mode", "at") if name in filters}
+        how = {name: filters.pop(name) for name in ("profile", "abstain", "mode", "at", "contexts") if name in filters}
         found = self._answer(query, limit, tuple(tiers), self.filter(**filters), **how)
         context = render(found, max_tokens, self._count_tokens)
-        self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.id in context.ids)
+        own = [hit.id for hit in found.hits if hit.tier == "memory" and hit.context is None]
+        self._reads.add(memory_id for memory_id in own if memory_id in context.ids)
         self._reads.shown(context.text)
         return context
 
@@ -467,10 +485,9 @@ class Recollect:
 
     def get(self, memory_id: str) -> Memory:
         """One memory, or NotFound."""
-        memory = self.store.memories.get(self.scope, memory_id)
-        if memory is None or memory.deleted_at is not None:
-            raise NotFound(f"no memory {memory_id[:60]}", hint="`recollect list` shows ids.")
-        return memory
+        from recollect.pipeline.changing import found
+
+        return found(self.store, self.scope, memory_id)
 
     def memories(self, limit: int = 100, offset: int = 0, **filters: Any) -> list[Memory]:
         """Memories, newest first, filtered like `recall`."""
@@ -484,41 +501,30 @@ class Recollect:
 
     def belief(self, memory_id: str, at: str | Path | None = None) -> Belief:
         """Why a memory is believed: the words it rests on, its history, what says otherwise; deleted ones too."""
+        from recollect.pipeline.changing import found
         from recollect.recall.belief import belief
 
-        memory = self.store.memories.get(self.scope, memory_id)
-        if memory is None:
-            raise NotFound(f"no memory {memory_id[:60]}", hint="`recollect list` shows ids.")
+        memory = found(self.store, self.scope, memory_id, deleted=True)
         return belief(self.store, self.scope, memory, self._look(at))
 
     def update(self, memory_id: str, *, expected_version: int | None = None, **changes: Any) -> Memory:
         """Change content, kind, why, tags, importance, confidence or expires_at; the old wording is kept."""
+        from recollect.pipeline.changing import changed
+
         memory = self.get(memory_id)
         if expected_version is not None:
             memory = replace(memory, version=expected_version)
-        from recollect.pipeline.cleaning import without_secrets
-
-        clean, _ = without_secrets(changes, self.settings)
-        changed = replace(memory, **checked_changes(clean))
-        check_preference(changed.kind, changed.trust)
-        if changed.content != memory.content:
-            from recollect.pipeline.settling import slot_for
-
-            changed = replace(changed, slot=slot_for(replace(changed, slot=None)))
-        kept = self.store.memories.update(self.scope, changed, at=self._clock(), note="update")
+        new = changed(memory, changes, self.settings)
+        kept = self.store.memories.update(self.scope, new, at=self._clock(), note="update")
         self._changed()
         return kept
 
     def supersede(self, memory_id: str, content: str, **fields: Any) -> Memory:
         """Say it anew: the old memory stays as history, the new one is what is true now."""
-        from recollect.distill.memory import check_may_supersede
-        from recollect.pipeline.cleaning import without_secrets
+        from recollect.pipeline.changing import said_anew
 
         old = self.get(memory_id)
-        given = {"kind": old.kind, "tags": old.tags, "importance": old.importance, **fields, "content": content}
-        clean, _ = without_secrets(given, self.settings)
-        new = new_memory(clean, project=old.project, now=self._clock())
-        check_may_supersede(new, old)
+        new = said_anew(old, content, fields, self.settings, self._clock())
         return self.settle(new, replacing=(old.id,)).memory
 
     def confirm(self, memory_id: str, kind: str | None = None) -> Memory:
@@ -553,14 +559,9 @@ class Recollect:
             raise InvalidInput("forget one of: a memory, a session, or everything")
         now = self._clock()
         if everything or session is not None:
-            from recollect.pipeline.drain import forget_records
+            from recollect.pipeline.changing import forget_said
 
-            keeping = self.store.keeping
-            if session is None:
-                receipt = keeping.forget_all(self.scope, at=now)
-            else:
-                receipt = keeping.forget_session(self.scope, session, at=now)
-            forget_records(self.settings, session=session, project=self.scope.project)
+            receipt = forget_said(self.store, self.scope, self.settings, session, now)
             return self._readying.forgotten(receipt, everything=everything)
         assert memory_id is not None
         if not soft:
@@ -603,14 +604,18 @@ class Recollect:
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
-    def embed_pending(self, progress: Callable[[int], None] = lambda n: None) -> int:
+    def embed_pending(
+        self, progress: Callable[[int], None] = lambda n: None, stop: Callable[[], bool] = lambda: False
+    ) -> int:
         """Make the vectors that wait, now, in this thread; returns how many."""
         from recollect.pipeline.embedding import embed_waiting
 
         embedder = self.embedder()
-        return 0 if embedder is None else embed_waiting(self.store, embedder, progress=progress)
+        return 0 if embedder is None else embed_waiting(self.store, embedder, stop=stop, progress=progress)
 
-    def reembed(self, progress: Callable[[int], None] = lambda n: None) -> int:
+    def reembed(
+        self, progress: Callable[[int], None] = lambda n: None, stop: Callable[[], bool] = lambda: False
+    ) -> int:
         """Drop every vector and make them again with the configured embedder; can be interrupted and continued."""
         from recollect.pipeline.embedding import embed_waiting
 
@@ -619,16 +624,37 @@ class Recollect:
             raise ModelError(self._meaning.missing, hint="Set an embedder first: `recollect model install`.")
         if not self._meaning.fits(embedder) or not self.store.vectors.pending():
             self.store.vectors.restart()
-        return embed_waiting(self.store, embedder, progress=progress)
+        return embed_waiting(self.store, embedder, stop=stop, progress=progress)
 
     def maintain(self, progress: Callable[[int], None] = lambda n: None) -> Upkeep:
         """Gists that are due, vectors that wait, archive, quarantine, redact, purge. Twice changes nothing more."""
         from recollect.pipeline.maintaining import maintain
 
-        embed = partial(self.embed_pending, progress)
-        done = maintain(self.store, self.scope, self.settings, self._clock, self._making, self._reads, embed)
+        done = maintain(self._work(progress))
         self._readying.changed()
         return done
+
+    def run_jobs(
+        self,
+        names: Sequence[str] | None = None,
+        progress: Callable[[int], None] = lambda n: None,
+        *,
+        dry_run: bool = False,
+        before: Callable[[str], None] = lambda job: None,
+    ) -> list[Ran]:
+        """Do some of the jobs that `maintain` does, and others by name; with `dry_run`, count what they would do."""
+        from recollect.pipeline.maintaining import REGULAR, run_jobs
+
+        done = run_jobs(self._work(progress), REGULAR if names is None else names, dry_run=dry_run, before=before)
+        if not dry_run:
+            self._readying.changed()
+        return done
+
+    def _work(self, progress: Callable[[int], None]) -> Work:
+        from recollect.pipeline.maintaining import Work
+
+        parts = (self.store, self.scope, self.settings, self._clock, self._making, self._reads)
+        return Work(*parts, partial(self.embed_pending, progress), partial(self.reembed, progress))
 
     def health(self, deep: bool = False) -> Health:
         """How the store is; `deep` checks every page and every hash."""
@@ -649,8 +675,10 @@ class Recollect:
         return counts
 
     def backup(self, target: str | Path) -> int:
-        """Write a verified copy of the whole store; returns its size in bytes."""
-        return self.store.backup(Path(target))
+        """Write a verified copy of the whole store; returns its size in bytes. It is noted until it is deleted."""
+        from recollect.pipeline.backups import back_up
+
+        return back_up(self.store, Path(target), self._clock, keep_days=self.settings.backup_keep_days).bytes
 
     # -- inside ----------------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ MAX_TAGS, MAX_TAG_CHARS, MAX_ID_CHARS = 20, 50, 255
 # The name of a project that is none: in a scope without a project reads see those of all, in this one what has none.
 NO_PROJECT = "(none)"
 
-# Shared contexts are owners whose names begin so. The commons is the one of the whole deployment, in a tenant of its own.
+# Shared contexts are owners whose names begin so. The commons is the one that all tenants share, in one of its own.
 SHARED, COMMONS = "@", "@commons"
 KEEPER = ("", "")  # who asks when a store looks after itself
 # What a member may do, each what the one before may: read; write and propose; decide on proposals; choose members.
@@ -82,13 +82,15 @@ class Scope:
     """Whose memory, and which project. With a project, reads see it and what belongs to no project.
 
     The owner may be a context that several people share; its name begins with `@`, as no user's and no tenant's does.
-    `by` is then who asks (tenant, user), and a store lets nobody in who is not a member.
+    `by` is then who asks (tenant, user), and a store lets nobody in who is not a member. `key` is the id of the API key
+    a request came with: the audit notes it, and nothing else goes by it.
     """
 
     tenant: str = "local"
     user: str = field(default_factory=os_user)
     project: str | None = None
     by: tuple[str, str] | None = None
+    key: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         try:
@@ -107,14 +109,14 @@ class Scope:
 
     def within(self, project: str | None) -> Scope:
         """The same owner, in another project."""
-        return Scope(self.tenant, self.user, project, self.by)
+        return Scope(self.tenant, self.user, project, self.by, self.key)
 
     def in_context(self, context: str) -> Scope:
         """A shared context of this name in the store, as this user: their tenant's, or the commons."""
         if self.by is not None:
             raise ScopeError("a shared context is no member of another")
         tenant = COMMONS if context == COMMONS else self.tenant
-        return Scope(tenant, context, self.project, by=(self.tenant, self.user))
+        return Scope(tenant, context, self.project, by=(self.tenant, self.user), key=self.key)
 
 
 def _check_by(scope: Scope) -> None:

@@ -17,7 +17,7 @@ from recollect.errors import InvalidInput
 
 PREFIX = "RECOLLECT_"
 _CORRECT = "Correct the file, or move it away."
-SECRETS = ("embedding_api_key", "llm_api_key", "database_url", "database_client_secret")
+SECRETS = ("embedding_api_key", "llm_api_key", "database_url", "database_client_secret", "vector_engine_api_key")
 
 
 Places = Mapping[str, tuple[Path, ...]]
@@ -27,9 +27,13 @@ CHOICES = {
     "llm": ("none", "anthropic", "openai", "command"),
     "inject_prompt": ("recall", "nudge", "off"),
     "database_credentials": ("static", "file", "command", "oauth"),
+    "vector_engine": ("store", "lancedb", "qdrant"),
 }
 # What may be 0, but neither less nor without end.
-AMOUNTS = ("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens", "database_statement_seconds")
+AMOUNTS = (
+    *("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens", "database_statement_seconds"),
+    *("quota_memories", "quota_ingests_per_day", "vector_engine_from"),
+)
 DENIED = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
     *("id_ed25519", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", "credentials.json", "secrets.*"),
@@ -51,8 +55,13 @@ class Settings:
     database_client_id: str = ""  # oauth: who asks; else DATABRICKS_CLIENT_ID
     database_client_secret: str = ""  # oauth: with what; else DATABRICKS_CLIENT_SECRET; never shown
     database_lakebase: str = ""  # oauth: the Lakebase endpoint (projects/…) or instance; else LAKEBASE_ENDPOINT
+    database_pooler: bool = False  # a pooler in transaction mode (PgBouncer) stands between: nothing is prepared there
     database_connections: int = 10  # how many connections one process may hold
     database_statement_seconds: float = 30.0  # what one statement may take; 0: without end
+    vector_engine: str = "store"  # what finds the nearest vectors: store (itself), lancedb or qdrant beside it
+    vector_engine_url: str = ""  # where that is: a folder, object storage (s3://…) or http://…; empty: a folder here
+    vector_engine_api_key: str = ""  # key for that server; never shown
+    vector_engine_from: int = 100_000  # documents of one owner from which it is asked; below, comparing all is quicker
     tenant: str = "local"  # whose memory: the organisation
     user: str = ""  # whose memory: the person; empty means the operating system's user
     project: str = ""  # fixed project; empty means it follows the working directory
@@ -81,6 +90,7 @@ class Settings:
     archive_reads_below: int = 5  # ... read fewer times than this are archived
     redact_after_days: int = 7  # a deleted memory can be restored until then; then its text is removed
     purge_after_days: int = 30  # and after this long its row is removed too
+    backup_keep_days: int = 30  # how long a backup is kept: it holds what is forgotten later until it is deleted
     projects: Mapping[str, str] = field(default_factory=dict)  # aliases: directory or remote -> project name
     sources: Places = field(default_factory=dict)  # where an agent's sessions lie: agent -> list of directories
     capture_off: tuple[str, ...] = ()  # agents, projects and directories that are not captured
@@ -97,7 +107,12 @@ class Settings:
     inject_start: bool = True  # put what is worth knowing before an agent when a session starts
     inject_prompt: str = "recall"  # on a prompt: recall (what fits it), nudge (a word that there is a memory) or off
     inject_max_tokens: int = 1_500  # size of what is put before an agent by itself
+    contexts: tuple[str, ...] = ()  # shared contexts whose approved memories agents are shown and may search too
     memory_files: tuple[str, ...] = ()  # files that are kept up to date with it; {project} in a name: one a project
+    quota_memories: int = 0  # memories one user may have; 0: as many as they like (a server for others sets 50,000)
+    quota_ingests_per_day: int = 0  # how often a day (UTC) one user may bring something in; 0: as often as they like
+    audit_key_file: Path | None = None  # the keys that sign the audit; default: audit.key in the data directory
+    audit_anchor_file: Path | None = None  # where the audit's heads are written; default: audit.anchor beside that
     mcp_writes_per_hour: int = 60  # how often agents may save and forget memories through MCP in an hour
 
 
@@ -187,7 +202,7 @@ def _typed(name: str, value: Any, source: str) -> Any:
     """The value in the setting's own type."""
     default = next(item for item in fields(Settings) if item.name == name)
     try:
-        if name in ("data_dir", "model_dir", "database_credentials_file"):
+        if name in ("data_dir", "model_dir", "database_credentials_file", "audit_key_file", "audit_anchor_file"):
             return Path(value).expanduser()
         if name == "projects":
             return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from recollect.store.port import Store
+from recollect.store.postgres.schema import Layout
 from recollect.store.sqlite.store import SqliteStore
 from tests.services.stores import Emptied
 
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
     from recollect.store.postgres.store import PostgresStore
 
 NewStore = Callable[[], Store]
+
+
+@pytest.fixture(scope="session")
+def parted(postgres: Postgres) -> Iterator[Emptied]:
+    """The same in tables of four partitions."""
+    stores = Emptied(postgres, Layout(partitions=4))
+    yield stores
+    stores.close()
 
 
 def _sqlite(request: pytest.FixtureRequest, place: Path, number: int) -> Store:
@@ -29,10 +38,25 @@ def _postgres(request: pytest.FixtureRequest, place: Path, number: int) -> Postg
     return stores.give(number)
 
 
-STORES: dict[str, Callable[[pytest.FixtureRequest, Path, int], Store]] = {"sqlite": _sqlite, "postgres": _postgres}
+def _partitions(request: pytest.FixtureRequest, place: Path, number: int) -> PostgresStore:
+    stores: Emptied = request.getfixturevalue("parted")
+    return stores.give(number)
 
 
-@pytest.fixture(params=sorted(STORES))
+Make = Callable[[pytest.FixtureRequest, Path, int], Store]
+STORES: dict[str, Make] = {"sqlite": _sqlite, "postgres": _postgres, "partitions": _partitions}
+# Partitioned tables answer the same queries: these modules show it, and are quick. All pass, if listed.
+PARTITIONED = ("test_memories_contract", "test_forget_contract", "test_gists_contract", "test_search_contract")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "new_store" in metafunc.fixturenames:
+        module = metafunc.module.__name__.rpartition(".")[2]
+        names = [name for name in sorted(STORES) if name != "partitions" or module in PARTITIONED]
+        metafunc.parametrize("new_store", names, indirect=True)
+
+
+@pytest.fixture
 def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
     """Makes empty stores of one kind, each in a place of its own; closed when the test ends."""
     made = 0

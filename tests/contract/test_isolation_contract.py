@@ -20,7 +20,7 @@ from recollect.errors import RecollectError
 from recollect.ids import stable_key
 from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
-from recollect.store.port import Caps, Charge, Distillation, Filter, Seen, Store
+from recollect.store.port import Caps, Charge, Distillation, Filter, Proposal, Seen, Store
 from tests.contract.samples import LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, minute, talk
 
 OWNERS = (Scope("acme", "ann"), Scope("acme", "bob"), Scope("other", "ann"))
@@ -164,8 +164,19 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "tier": list(TIERS),
         "terms": [[WALRUS, asked.canary]],
         "query": [TINY.embed([f"{WALRUS} {asked.canary}"])[0]],
+        "context": ["@nobody~00000000"],
+        "reviewed": [False],
+        "own_approval": [False],
+        "member": [("acme", "bob")],
+        "role": ["reader"],
+        "state": [None],
+        "proposal": [Proposal(asked.memory.id, asked.memory.id, "fact", "x", "user", "user", "said", T0)],
+        "proposal_id": [asked.memory.id],
+        "decision": [None],
         "docs": [[doc for tier in TIERS for doc in docs[tier]]],
     }
+    if name == "memories.add_many":
+        choices["memories"] = [(), ((replace(asked.memory, why="taken over"), ()),)]
     names = [each for each in inspect.signature(function).parameters if each not in ("self", "scope")]
     if missing := [each for each in names if each not in choices]:
         pytest.fail(f"{name} has arguments this test does not know: {missing}")

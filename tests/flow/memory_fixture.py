@@ -13,6 +13,9 @@ from recollect import Recollect, Scope
 from recollect.models.tiny import TinyEmbedder
 from recollect.settings import load
 
+# In a file whose tests run on each store: one that looks into the file, or that would take very long on a server.
+IN_A_FILE = pytest.mark.parametrize("each_store", ["sqlite"], indirect=True)
+
 
 class HandClock:
     """A clock moved by hand."""

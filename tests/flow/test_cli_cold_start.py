@@ -51,6 +51,22 @@ def test_words_only_commands_load_no_model(own_home: Path) -> None:
         assert loaded(words, HEAVY, own_home) == "", words
 
 
+@pytest.mark.parametrize(
+    "words", [["hook", "claude"], ["remember", "x"], ["recall", "--mode", "lexical", "x"], ["doctor"]]
+)
+def test_a_store_in_a_file_loads_nothing_of_a_server(words: list[str], own_home: Path) -> None:
+    """Whoever has no PostgreSQL need not have its driver, and waits for none."""
+    names = ("psycopg", "psycopg_pool", "recollect.store.postgres.store", "recollect.store.postgres.address")
+    assert loaded(words, names, own_home) == ""
+
+
+def test_whoever_captures_for_a_server_does_not_load_it_in_the_hook(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECOLLECT_DATABASE_URL", "postgresql://ann@127.0.0.1:1/memory")
+    assert loaded(["hook", "claude"], ("psycopg", "psycopg_pool", "apsw"), own_home) == ""
+
+
 def test_a_verb_loads_no_other_verb(own_home: Path) -> None:
     others = tuple(f"recollect.cli.verbs.{name}" for name in ("list", "show", "demo", "doctor", "model"))
     assert loaded(["recall", "--mode", "lexical", "x"], (*others, "shutil", "difflib"), own_home) == ""

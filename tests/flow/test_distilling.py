@@ -14,6 +14,8 @@ from recollect.pipeline import distilling
 from tests.flow.memory_fixture import HandClock
 from tests.flow.transcripts_fixture import Agents, as_lines, claude_turn, grow, uid
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 S, T = uid("one"), uid("two")
 RULE = "Never use mocks in this project, they hide real bugs."
 

@@ -15,6 +15,8 @@ from recollect.mcp.tools import TOOLS
 from recollect.model import Evidence
 from tests.flow.mcp_fixture import Tools
 
+pytestmark = pytest.mark.usefixtures("each_store")
+
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
 
 

@@ -15,7 +15,9 @@ from recollect import Recollect, Scope
 from recollect.errors import InvalidInput, NotFound
 from recollect.models.minilm import MiniLM
 from recollect.models.tiny import TinyEmbedder
-from tests.flow.memory_fixture import HandClock
+from tests.flow.memory_fixture import IN_A_FILE, HandClock
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 
 def contents(found: Any) -> list[str]:
@@ -127,6 +129,7 @@ def test_no_question_is_an_error(filled: Recollect, query: str) -> None:
     assert filled.recall(query, mode="lexical").mode == "lexical"
 
 
+@IN_A_FILE
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec=None)))
 def test_any_question_gets_an_answer(filled: Recollect, query: str) -> None:

@@ -27,7 +27,9 @@ from recollect.pipeline import settling
 from recollect.pipeline.settling import Settled, settle
 from recollect.store.port import Filter, Store
 from recollect.store.sqlite.store import SqliteStore
-from tests.flow.memory_fixture import HandClock
+from tests.flow.memory_fixture import IN_A_FILE, HandClock
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 DAY0 = datetime(2026, 1, 1, tzinfo=UTC)
 SCOPE = Scope("local", "ann")
@@ -447,6 +449,7 @@ def views(told: list[tuple[str, int, str]]) -> list[list[str]]:
     return found
 
 
+@IN_A_FILE
 @settings(max_examples=60)
 @given(TOLD, st.randoms(use_true_random=False))
 def test_the_order_of_learning_does_not_matter(told: list[tuple[str, int, str]], random: Any) -> None:

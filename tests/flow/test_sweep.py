@@ -12,6 +12,7 @@ import zstandard
 
 from recollect import Recollect
 from recollect.capture.sources import FLAVORS
+from tests.flow.memory_fixture import IN_A_FILE
 from tests.flow.transcripts_fixture import (
     Agents,
     as_lines,
@@ -24,6 +25,8 @@ from tests.flow.transcripts_fixture import (
     texts,
     uid,
 )
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 S, T = uid("one"), uid("two")
@@ -202,6 +205,7 @@ def test_a_torn_last_line_is_taken_when_it_is_whole(memory: Recollect, agents: A
     assert len(memory.history(CLAUDE)) == 4 * (turns + 1)
 
 
+@IN_A_FILE
 def test_every_cut_of_the_last_line_loses_and_doubles_nothing(memory: Recollect, agents: Agents) -> None:
     """P19: a live file seen at every seventh byte of its last turn, which is appended in place."""
     path = agents.claude(S, 8)
@@ -373,6 +377,7 @@ def touch_all(folder: Path, moment: int) -> None:
         os.utime(path, (moment, moment))
 
 
+@IN_A_FILE
 @pytest.mark.parametrize("agent", sorted(path.name for path in FIXTURES.iterdir() if path.name in FLAVORS))
 def test_real_sessions_of_every_agent_are_there_once(memory: Recollect, tmp_path: Path, agent: str) -> None:
     """P29: swept, touched and swept ten times; what is on disk is covered."""

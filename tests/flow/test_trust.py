@@ -20,8 +20,10 @@ from recollect.pipeline.revoking import reinstate, revoke
 from recollect.pipeline.settling import settle
 from recollect.store.port import Filter
 from recollect.store.sqlite.store import SqliteStore
-from tests.flow.memory_fixture import HandClock
+from tests.flow.memory_fixture import IN_A_FILE, HandClock
 from tests.flow.test_supersession import SCOPE, TEXTS, day, held, statement
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 _NOW = Filter(now=day(300))
 
@@ -126,6 +128,7 @@ def test_nobody_is_confirmed_who_is_not_there(memory: Recollect) -> None:
 # -- revoked -----------------------------------------------------------------------------------------------------------
 
 
+@IN_A_FILE
 def test_revoking_a_session_takes_all_that_came_from_it_in_one_step(memory: Recollect) -> None:
     memory.remember("Ann owns billing", session="claude:bad")
     memory.remember("Bob owns search", session="claude:bad", origin="assistant")
@@ -259,6 +262,7 @@ TOLD = st.lists(
 )
 
 
+@IN_A_FILE
 @settings(max_examples=40)
 @given(TOLD)
 def test_a_revoked_source_is_as_if_it_had_said_nothing(told: list[tuple[str, int, str, str]]) -> None:

@@ -24,6 +24,7 @@ VALUES = {
     "stopwords",
     "lock",
     "frame",
+    "keys",
     "hook",
     "hookreply",
     "promptindex",

@@ -119,7 +119,7 @@ def test_uninstalled_after_a_run_nothing_of_ours_is_left_in_the_settings(bare: H
     asked = len(bare.model.requests)
     bare.run("What is here?", Say("There are widgets."))
     assert "memory_search" not in json.dumps(bare.model.requests[asked:])
-    assert bare.waiting() == records
+    assert set(bare.waiting()) <= set(records)  # the server of the first run may have read some as it ended
 
 
 @pytest.mark.parametrize("agent", ["codex"], indirect=True)

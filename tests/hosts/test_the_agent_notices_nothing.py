@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import pytest
 
@@ -38,6 +39,16 @@ def test_with_hooks_it_says_and_asks_the_same_as_without(bare: Host) -> None:
 def shown(request: Request) -> object:
     """A request without what varies."""
     return json.loads(VARIES.sub("…", json.dumps(request)))
+
+
+@pytest.mark.parametrize("agent", ["opencode"], indirect=True)
+def test_a_plugin_whose_hook_is_gone_does_not_disturb_it(host: Host) -> None:
+    """As after the interpreter it was installed with was removed."""
+    plugin = host.home / ".config" / "opencode" / "plugins" / "recollect.js"
+    plugin.write_text(plugin.read_text().replace(sys.executable, f"{host.home}/gone"))
+    done = host.run("What is here?", host.agent.shell("cat README"), Say("There are widgets."))
+    assert done.stdout == "There are widgets.\n"
+    assert not host.data_dir.exists()
 
 
 def test_a_hook_that_cannot_write_does_not_disturb_it(host: Host) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import psycopg
 
 from recollect.settings import Settings
+from recollect.store.postgres.schema import PLAIN, Layout
 from recollect.store.postgres.store import PostgresStore
 from tests.services.postgres import Postgres
 
@@ -19,8 +20,9 @@ AND NOT c.relispartition AND c.relname NOT IN ('meta')
 class Emptied:
     """Numbered stores; each is empty when it is given out."""
 
-    def __init__(self, server: Postgres) -> None:
+    def __init__(self, server: Postgres, layout: Layout = PLAIN) -> None:
         self._server = server
+        self._layout = layout
         self._urls: dict[int, str] = {}
         self._stores: dict[int, PostgresStore] = {}
 
@@ -30,7 +32,7 @@ class Emptied:
             self._urls[number] = self._server.empty_database()
         store = self._stores.get(number)
         if store is None or store.closed:
-            store = self._stores[number] = PostgresStore(self.settings(number))
+            store = self._stores[number] = PostgresStore(self.settings(number), layout=self._layout)
         empty(self._urls[number])
         return store
 
@@ -55,5 +57,8 @@ def empty(url: str) -> None:
         # No triggers: foreign keys would want an order. Deleting from empty tables is many times faster than TRUNCATE.
         statements = ["SET session_replication_role = replica", "SET search_path = recollect"]
         statements += [f"DELETE FROM {name}" for name in tables]
-        statements.append("DELETE FROM meta WHERE key IN ('embedding_model', 'retention_clock')")
+        statements.append(
+            "DELETE FROM meta WHERE key IN ('embedding_model', 'retention_clock') OR key ~ '^(job|move|backup):'"
+        )
+        statements.append("DELETE FROM meta WHERE key IN ('store_id', 'scrub_due', 'scrub_begun')")
         connection.execute(";".join(statements))

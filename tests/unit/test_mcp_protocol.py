@@ -17,7 +17,7 @@ from recollect.model import KINDS
 
 META = {protocol.VERSION_KEY: "2026-07-28", protocol.ABILITIES_KEY: {}}
 # What agents are told about the tools. A change here changes every agent's context: make it on purpose, then this hash.
-PINNED = "d924e4a1ad67ac011993365d757785c778d649bebb50ddc6af198789afb5fabe"
+PINNED = "21b8082ec07a470c92115719e226116b045fd7c82bd3573f5b5711f5c3264b93"
 
 
 def echo(name: str, arguments: dict[str, Any]) -> Result:

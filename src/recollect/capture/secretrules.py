@@ -198,6 +198,7 @@ _MARKED = (
     ("slack", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxp- xoxr- xoxs- xoxe.", r"[A-Za-z0-9%.-]{10,400}"),
     ("slack", "xapp-", r"[0-9A-Za-z-]{20,400}"),
     ("stripe", "sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_ mem_live_ mem_test_", r"[A-Za-z0-9_-]{16,247}"),
+    ("recollect", "rec_live_ rec_test_ rec_local_", r"[a-z2-7]{16}_[A-Za-z0-9_-]{12,100}"),
     ("stripe", "whsec_", r"[A-Za-z0-9+/]{24,100}=?"),
     ("sendgrid", "SG.", r"[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
     ("mailgun", "key-", r"[0-9a-f]{32}" + _END),

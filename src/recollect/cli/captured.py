@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def dry_place(place: Place, dry_run: bool) -> Iterator[Place]:
-    """The place itself; for a dry run where there is no store yet, a temporary one."""
-    if not dry_run or place.has_store:
+    """The place itself; for a dry run where there is no store or no data directory yet, a temporary one."""
+    if not dry_run or (place.has_store and place.loaded.settings.data_dir.exists()):
         yield place
         return
     with tempfile.TemporaryDirectory(prefix="recollect-dry-") as folder:

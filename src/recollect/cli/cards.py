@@ -47,7 +47,7 @@ def _source(hit: Hit) -> Iterator[str]:
         yield f"{hit.occurred_at:%Y-%m-%d} ({hit.age})"
         yield from (session,) if hit.tier == "turn" else ()
         return
-    yield from (hit.id, hit.age, said_by(hit.origin, hit.trust))
+    yield from (hit.id, hit.age, f"shared, {hit.trust}" if hit.context else said_by(hit.origin, hit.trust))
     yield from (session,) if hit.session else ()
     yield from (f"superseded by {hit.superseded_by}",) if hit.superseded_by else ()
 

@@ -31,6 +31,9 @@ def add_recall_flags(parser: ArgumentParser, query: str = "+") -> None:
     parser.add_argument("query", nargs=query, metavar="QUERY", help="the question; `-` reads it from standard input")
     add_filters(parser)
     group = parser.add_argument_group("how it is searched")
+    group.add_argument(
+        "--context", action="append", metavar="NAME", help="ask this shared context too (may be repeated)"
+    )
     group.add_argument("--tier", action="append", choices=TIERS, help="only this tier (may be repeated)")
     group.add_argument("--profile", metavar="NAME", help="balanced or relevance; how the parts of a score are weighed")
     group.add_argument("--no-abstain", action="store_true", help="show what is found however unlikely it is")
@@ -63,4 +66,5 @@ def recall_options(args: Namespace) -> dict[str, Any]:
         "profile": args.profile,
         "abstain": False if args.no_abstain else None,
         "mode": args.mode,
+        "contexts": tuple(args.context or ()),
     }

@@ -45,23 +45,33 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "everything about one memory, turn or session"),
         "sessions": ("sessions", "sessions, newest first; what was said in one; its gist"),
     },
+    "Share": {
+        "contexts": ("contexts", "contexts shared with others: members, proposals and decisions, the commons"),
+    },
     "Forget": {
         "forget": ("forget", "take a memory, a session, a source or everything away"),
         "undo": ("undo", "bring back what was softly forgotten, superseded, merged, archived or revoked"),
+    },
+    "Open it to others": {
+        "keys": ("keys", "API keys: make, list, rotate, revoke"),
+        "quota": ("quota", "how much a user has of what they may have; set it"),
+        "audit": ("audit", "what was done by whom; whether the record of it is whole"),
     },
     "Move and save": {
         "export": ("export", "write everything as JSON Lines"),
         "import": ("import_", "take exported JSON Lines in"),
         "backup": ("backup", "write a verified copy of the whole store"),
-        "restore": ("restore", "put a backup into an empty data directory"),
+        "restore": ("restore", "put a backup into an empty data directory or database"),
+        "move": ("move", "every user of one store into another: sqlite to postgres, and back"),
     },
     "Look after": {
         "doctor": ("doctor", "check everything and say what to do; --repair mends"),
         "config": ("config", "every setting, its value and where it came from; set one"),
+        "database": ("database", "the PostgreSQL database in use: check it, init it, tell its address"),
         "budget": ("budget", "what language models cost today and what they may; set it"),
         "model": ("model", "the embedding model: status, install"),
         "reembed": ("reembed", "make every vector again with the configured embedder"),
-        "maintain": ("maintain", "make due gists and vectors; archive, redact and purge what is old"),
+        "maintain": ("maintain", "the jobs that are due: gists, vectors, archive, redact, purge, vacuum, sizes"),
     },
 }
 VERBS = {verb: entry for group in GROUPS.values() for verb, entry in group.items()}

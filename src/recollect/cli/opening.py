@@ -62,8 +62,9 @@ def find_place(args: Namespace, *, everywhere: bool = False) -> Place:
     """Settings and scope from the flags; `everywhere`: in no project unless one is named."""
     from recollect.store.opening import located
 
-    loaded = load(data_dir=args.data_dir, database_url=args.url, user=args.user, tenant=args.tenant)
-    loaded = replace(loaded, settings=located(loaded.settings))
+    loaded = load(data_dir=args.data_dir, user=args.user, tenant=args.tenant)
+    told = {} if args.url is None else {"database_url": "argument"}
+    loaded = replace(loaded, settings=located(loaded.settings, args.url), origins={**loaded.origins, **told})
     settings = loaded.settings
     owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
     if args.project is not None and args.all_projects:
@@ -92,6 +93,21 @@ def open_place(place: Place) -> Recollect:
     memory = Recollect.open(settings=place.loaded.settings, scope=place.scope, background=False)
     memory.directory = Path(place.directory) if place.directory else None
     return memory
+
+
+def address_of(place: Place) -> str:
+    """Where a place keeps its rows, for people: nothing secret stands in it."""
+    from recollect.settings import environment
+
+    settings = place.loaded.settings
+    if not settings.database_url:
+        return f"sqlite:///{settings.data_dir.absolute().as_posix().lstrip('/')}"
+    from recollect.store.opening import require_driver
+
+    require_driver()
+    from recollect.store.postgres.address import read_address
+
+    return str(read_address(settings.database_url, environment()))
 
 
 def _of_directory(loaded: Loaded) -> tuple[str | None, str, str | None]:

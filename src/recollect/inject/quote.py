@@ -23,7 +23,7 @@ def quoted_why(why: str | None) -> str:
 def source(hit: Hit) -> str:
     """Where a hit comes from and when: '[decision, said by user, 2026-11-15 (3 days ago), session s1]'."""
     parts = [hit.kind or hit.tier, f"{hit.occurred_at:%Y-%m-%d} ({hit.age})"]
-    if hit.tier == "memory":  # a turn has several voices, and a gist tells of several
+    if hit.tier == "memory" and hit.context is None:  # a turn has several voices; who shared it stands in a note
         parts.insert(1, f"said by {hit.origin}")
     if hit.session:
         parts.append(f"session {label(hit.session, 60)}")

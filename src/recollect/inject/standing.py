@@ -13,6 +13,7 @@ from recollect.frame import FOOTER, HEADER, framed, name_of
 from recollect.inject.defang import unimported
 from recollect.inject.quote import label, quote, quoted_why
 from recollect.model import Memory
+from recollect.recall.credit import credit_of, shared_note
 from recollect.unread import ITSELF
 
 HEADINGS = {
@@ -108,6 +109,8 @@ def _clipped(text: str, quoting: Callable[[str], str], limit: int) -> str:
 def _who(memory: Memory) -> str:
     if memory.confirmed_at is not None:
         return "confirmed by user"
+    if memory.trust != "user" and (credit := credit_of(memory)):
+        return label(shared_note(str(credit.get("in", "a context")), credit), 120)
     return "said by user" if memory.trust == "user" else "seen in what was done"
 
 

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from recollect.clock import now
+from recollect.errors import InvalidInput
 from recollect.inject.excerpt import excerpt
 from recollect.inject.hosts import HOSTS, compiled
 from recollect.inject.quote import label, quote
 from recollect.inject.selection import INJECTABLE, STANDING, ranked, select
 from recollect.mcp import rows
 from recollect.model import MAX_TAG_CHARS, TIERS, Evidence, Hit, Memory, Recall, Turn
+from recollect.recall.credit import credit_of, shared_note
 
 if TYPE_CHECKING:
     from recollect.facade import Recollect
@@ -25,12 +27,13 @@ _PART = 12_000  # bytes of one text in a result that may hold several
 def search(memory: Recollect, given: Arguments) -> str:
     """Short rows; without a query, the newest memories."""
     query, limit, tier = given.pop("query", ""), given.pop("limit", 10), given.pop("tier", None)
+    contexts = _contexts(memory, given, query)
     where = filters(given)
     if not query:
         newest = memory.memories(limit, **where)
         entries, how = [rows.memory_row(one, now()) for one in newest], "the newest memories"
     else:
-        found = memory.recall(query, limit, tiers=(tier,) if tier else TIERS, **where)
+        found = memory.recall(query, limit, tiers=(tier,) if tier else TIERS, contexts=contexts, **where)
         entries, how = [rows.hit_row(hit, query) for hit in found.hits], searched(found)
     if not entries:
         return nothing(how)
@@ -58,9 +61,11 @@ def _record(hit: Hit, query: str) -> str:
 def context(memory: Recollect, given: Arguments) -> str:
     """One block of the best of it, smaller where its letters take more bytes than usual."""
     query, most = given.pop("query", ""), given.pop("max_tokens", 1_500)
+    contexts = _contexts(memory, given, query)
     where = filters(given)
     if not query:
         return _standing(memory, most, where)
+    where["contexts"] = contexts
     made = memory.context(query, most, **where)
     while rows.size(made.text) > rows.MAX_BYTES and most > 1:
         most = max(1, min(most - 1, most * rows.MAX_BYTES // rows.size(made.text)))
@@ -101,7 +106,17 @@ def _entry(memory: Recollect, id_: str, start: int) -> str | None:
     turn = memory.turn(id_)
     if turn is not None:
         return _turn(turn, start)
-    return _session(memory, id_)
+    return _session(memory, id_) or _shared(memory, id_, start)
+
+
+def _shared(memory: Recollect, id_: str, start: int) -> str | None:
+    """A memory of a context that the user shares with others."""
+    found = memory.contexts.get(id_)
+    if found is None:
+        return None
+    context, kept = found
+    note = f"[{label(shared_note(context.name, credit_of(kept)))}]"
+    return "\n".join([rows.memory_head(kept, now()), note, _part(kept.content, start), *rows.reasons(kept)])
 
 
 def _memory(memory: Recollect, kept: Memory, start: int) -> str:
@@ -166,6 +181,14 @@ def _session(memory: Recollect, id_: str) -> str | None:
 
 
 # -- words shared ------------------------------------------------------------------------------------------------------
+
+
+def _contexts(memory: Recollect, given: Arguments, query: str) -> list[str]:
+    """The shared contexts to ask: those that are named, else those that the user switched on for agents."""
+    named = given.pop("contexts", None)
+    if named and not query:
+        raise InvalidInput("contexts are asked with a query")
+    return named or [one.id for one in memory.contexts.switched_on()]
 
 
 def filters(given: Arguments) -> Arguments:

@@ -66,7 +66,8 @@ def page(entries: Iterable[str], *closing: str) -> str:
 def hit_row(hit: Hit, question: str) -> str:
     """A hit in short: id, kind, age, who said it, what its full text costs; then one line of it."""
     tokens = estimate_tokens(hit.content) + estimate_tokens(hit.why or "")
-    parts = [label(hit.id, 255), hit.kind or hit.tier, hit.age, said(hit.origin, hit.trust), f"~{tokens:,} tokens"]
+    who = f"shared, {hit.trust}" if hit.context else said(hit.origin, hit.trust)
+    parts = [label(hit.id, 255), hit.kind or hit.tier, hit.age, who, f"~{tokens:,} tokens"]
     parts += ["superseded"] if hit.superseded_by else []
     parts += [label(note, 80) for note in hit.notes]
     return f"[{' · '.join(parts)}]\n> {line(excerpt(one_line(hit.content), question, ROW_CHARS))}"

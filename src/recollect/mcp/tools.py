@@ -79,6 +79,8 @@ _FILTERS = {
     "until": _text("Only what happened before this time (ISO 8601)."),
 }
 
+_CONTEXTS = _list("Also ask these contexts that the user shares with others, by name.", 10)
+
 TOOLS: tuple[Schema, ...] = (
     _tool(
         "memory_search",
@@ -92,6 +94,7 @@ TOOLS: tuple[Schema, ...] = (
             "tier": _text("Only memory (distilled), gist (of sessions) or turn (word for word)."),
             **_FILTERS,
             "as_of": _text("What was true at this time (ISO 8601)."),
+            "contexts": _CONTEXTS,
             "archived": {"type": "boolean", "description": "Also memories that were put away.", "default": False},
         },
     ),
@@ -138,6 +141,7 @@ TOOLS: tuple[Schema, ...] = (
             "query": _text("The task or question, in plain words."),
             "max_tokens": _number("How long the block may be.", 100, 4_000, 1_500),
             **_FILTERS,
+            "contexts": _CONTEXTS,
         },
     ),
     _tool(

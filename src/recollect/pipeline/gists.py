@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 
@@ -52,11 +53,20 @@ def _written(store: Store, scope: Scope, about: Session, summarizer: Summarizer)
     return gist_of(events, summarizer), summarizer.name, events[-1] if events else None
 
 
-def summarize_due(store: Store, scope: Scope, summarizer: Summarizer, clock: Clock, after: int) -> int:
+def summarize_due(
+    store: Store,
+    scope: Scope,
+    summarizer: Summarizer,
+    clock: Clock,
+    after: int,
+    stop: Callable[[], bool] = lambda: False,
+) -> int:
     """Make the gists of every session that has grown by `after` events, or that has grown and gone quiet."""
     due = store.gists.due(scope, after=after, quiet_since=clock() - IDLE)
     made = 0
     for session in due:
+        if stop():
+            break
         with suppress(NotFound):  # forgotten meanwhile
             made += summarize(store, scope, session, summarizer, clock) is not None
     return made

@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
 
 from recollect import promptindex
+from recollect.errors import NotFound
 from recollect.inject.hosts import HOSTS, Block, compiled
 from recollect.inject.native import Native
 from recollect.inject.sameness import sense
@@ -27,7 +29,7 @@ from recollect.settings import Settings, environment
 from recollect.store.port import Filter, Store
 
 VERSION = 1  # rises when the same memories give another text
-MOST_READ, MOST_INDEXED = 5_000, 2_000
+MOST_READ, MOST_INDEXED, MOST_SHARED = 5_000, 2_000, 500
 _MOST_CHECKED = 60  # of the best, how many are held against the directory
 
 
@@ -38,6 +40,7 @@ class Texts:
         self._store, self._scope, self._now = store, scope.within(None), now
         self._budget = settings.inject_max_tokens
         self._marks = store.memories.marks(self._scope, now=now)
+        self._shared = self._switched_on(settings)
         self._ailment = ailment(store, self._scope, settings, now)
         self._best: dict[str | None, list[Memory]] = {}
         self._held: dict[tuple[str | None, Path], tuple[list[Memory], dict[str, tuple[str, ...]]]] = {}
@@ -100,6 +103,10 @@ class Texts:
         if project not in self._best:
             where = Filter(now=self._now, kinds=STANDING, trusts=INJECTABLE)
             found = self._store.memories.find(self._scope.within(project or NO_PROJECT), where, limit=MOST_READ)
+            for context in self._shared:
+                with suppress(NotFound):  # left since, or taken out of it
+                    inside = context.within(project or NO_PROJECT)
+                    found += self._store.memories.find(inside, where, limit=MOST_SHARED)
             self._best[project] = ranked(found, self._now)
         return self._best[project]
 
@@ -127,7 +134,21 @@ class Texts:
         return short_hash([self.key(project) for project in (None, *self.projects)])
 
     def _of(self, project: str | None) -> tuple[object, ...]:
-        return VERSION, project, self._marks.get(None), self._marks.get(project)
+        shared = [(context.user, marks.get(None), marks.get(project)) for context, marks in self._shared.items()]
+        return VERSION, project, self._marks.get(None), self._marks.get(project), *shared
+
+    def _switched_on(self, settings: Settings) -> dict[Scope, dict[str | None, str]]:
+        """The shared contexts that the user wants agents to be shown, each with its marks."""
+        if not settings.contexts:
+            return {}
+        from recollect.pipeline.sharing import Contexts
+
+        contexts = Contexts(self._store, self._scope, settings, lambda: self._now).switched_on()
+        found: dict[Scope, dict[str | None, str]] = {}
+        for scope in (self._scope.in_context(one.id) for one in contexts):
+            with suppress(NotFound):
+                found[scope] = self._store.memories.marks(scope, now=self._now)
+        return found
 
     def _told(self, memory: Memory, at: datetime | None, *, mixed: bool = False, notes: tuple[str, ...] = ()) -> str:
         key = (memory.id, at, mixed, notes)

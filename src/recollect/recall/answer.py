@@ -58,6 +58,13 @@ def answer(
 
     `look` checks a memory against the repository at hand: what rests on something that is gone falls behind.
     """
+    with store.together(scope):
+        return _answer(store, scope, question, vector, note, look)
+
+
+def _answer(
+    store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None, look: Look | None
+) -> Recall:
     mode: Literal["hybrid", "lexical"] = "lexical" if vector is None else "hybrid"
     terms = query_terms(question.text)
     ranked: list[_Candidate] = []

@@ -68,3 +68,16 @@ def create_private(path: Path) -> None:
         raise StoreUnavailable(
             f"{path} cannot be made: {error.strerror}", hint="Check the permissions of the data directory."
         ) from None
+
+
+def settle(part: Path, target: Path) -> None:
+    """Give a finished file its name for good: the file is on the disk first, then the name."""
+    with part.open("rb") as file:
+        os.fsync(file.fileno())
+    part.replace(target)
+    if os.name == "posix":
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

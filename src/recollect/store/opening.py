@@ -26,7 +26,8 @@ def located(settings: Settings, url: str | None = None) -> Settings:
     """The settings with the store at this address, or else at the one they name themselves.
 
     `sqlite:///DIR` means the file in that data directory, whatever else is set. A database's address leaves the data
-    directory as it is: what belongs to this machine stays there.
+    directory as it is: what belongs to this machine stays there. Its login is in the address or where libpq finds it,
+    if the settings name another address.
     """
     wanted = settings.database_url if url is None else url.strip()
     if wanted.startswith(EMBEDDED):
@@ -40,7 +41,11 @@ def located(settings: Settings, url: str | None = None) -> Settings:
             f"{what} is not the address of a store",
             hint="Give postgresql://user@host:5432/database, or sqlite:///DIR for the file in a data directory.",
         )
-    return settings if wanted == settings.database_url else replace(settings, database_url=wanted)
+    if wanted == settings.database_url:
+        return settings
+    # A login that is set beside an address is that one's: another server must not be shown it.
+    credentials = "static" if settings.database_url else settings.database_credentials
+    return replace(settings, database_url=wanted, database_credentials=credentials)
 
 
 def open_store(settings: Settings) -> Store:
@@ -52,8 +57,14 @@ def open_store(settings: Settings) -> Store:
         datadir.prepare(chosen.data_dir)  # spool, locks and prepared texts are this machine's
         return open_database(chosen)
     from recollect.store.sqlite.store import SqliteStore
+    from recollect.store.terms import terms_of
 
-    return SqliteStore(chosen.data_dir)
+    store = SqliteStore(chosen.data_dir, terms_of(chosen))
+    if chosen.vector_engine != "store":
+        from recollect.store.engines.attached import attach_to_file
+
+        attach_to_file(store, chosen)
+    return store
 
 
 def open_database(settings: Settings) -> PostgresStore:
@@ -61,7 +72,12 @@ def open_database(settings: Settings) -> PostgresStore:
     require_driver()
     from recollect.store.postgres.store import PostgresStore
 
-    return PostgresStore(settings)
+    store = PostgresStore(settings)
+    if settings.vector_engine != "store":
+        from recollect.store.engines.attached import attach_to_database
+
+        attach_to_database(store, settings)
+    return store
 
 
 def require_driver() -> None:

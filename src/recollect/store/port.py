@@ -6,12 +6,14 @@ store there is. Writes are idempotent; a row of another owner does not exist, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from recollect.keys import Grant, Issued, Key
 from recollect.model import Cost, Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
 
 if TYPE_CHECKING:
@@ -102,11 +104,29 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """A backup that may still hold what was forgotten, and until when it is kept."""
+
+    id: str
+    made_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """What `forget` took away, and whether nothing of it is left in any file of the store."""
+    """What `forget` took away, and whether nothing of it is left in any file of the store.
+
+    `remains` says in words where something may be left when it is not complete. `backups` are those that were made
+    before: they are no part of the store, and hold it until they expire.
+    """
 
     counts: Mapping[str, int]
     complete: bool
+    remains: tuple[str, ...] = ()
+    backups: tuple[Held, ...] = ()
+
+
+UPKEEP = ("archive", "expire", "redact", "purge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +147,16 @@ class Upkeep:
     redacted: int = 0
     purged: int = 0
     quarantined: int = 0  # archived because they come up for everything
+    expired: int = 0  # archived because they ended long ago
+
+
+class Size(NamedTuple):
+    """What one table takes: rows, bytes with its indexes, and those of the indexes alone."""
+
+    name: str
+    rows: int
+    bytes: int
+    indexes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +284,132 @@ class Health:
     model: tuple[str, int] | None
     bytes: Mapping[str, int]
     checks: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedContext:
+    """A context that several people share, as one of them sees it."""
+
+    id: str  # its name in the store: no two have the same
+    name: str  # what people call it
+    reviewed: bool  # memories come in by approved proposals alone
+    own_approval: bool  # a reviewer may approve what they proposed themselves
+    made_at: datetime
+    role: str  # of MEMBER_ROLES
+    added_by: str
+    added_at: datetime
+    joined_at: datetime | None  # None: asked to join, and not in it yet
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody in a shared context, or asked to join it."""
+
+    tenant: str
+    user: str
+    role: str
+    added_by: str
+    added_at: datetime
+    joined_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A copy of a private memory that somebody wants to be shared, and what became of it.
+
+    Where the memory came from stays with its owner: here is only who said it to them (`origin`), how far they trusted
+    it, who worded it (`maker`), and in how many places of their sessions it stands (`evidenced`).
+    """
+
+    id: str
+    source: str  # the private memory; told to its owner alone
+    kind: str
+    content: str
+    origin: str
+    trust: str
+    maker: str
+    occurred_at: datetime
+    why: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    project: str | None = None
+    evidenced: int = 0
+    reason: str | None = None
+    proposed_by: str = ""
+    proposed_at: datetime | None = None
+    state: str = "open"  # open, approved, rejected or withdrawn
+    decided_by: str | None = None
+    decided_at: datetime | None = None
+    decision: str | None = None  # why it was decided so
+    edited: bool = False
+    memory: str | None = None  # what it became
+    withdrawn_by: str | None = None
+    withdrawn_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one owner may have; 0 means as much as they like."""
+
+    memories: int = 0
+    ingests: int = 0  # a day, in UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much an owner has of what they may have; `own` are the limits set for them alone, None where not set."""
+
+    limits: Limits
+    own: tuple[int | None, int | None]
+    memories: int
+    ingests: int  # today
+    resets_at: datetime
+
+    @property
+    def left(self) -> tuple[int | None, int | None]:
+        """What is left of memories and of today's ingests; None for without end."""
+        pairs = ((self.limits.memories, self.memories), (self.limits.ingests, self.ingests))
+        memories, ingests = (max(0, limit - used) if limit else None for limit, used in pairs)
+        return memories, ingests
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the audit: what was done to what, when, by whom, with which key, how it went and how long it took."""
+
+    number: int | None  # None: noted before there was a chain
+    at: datetime
+    action: str
+    subject: str
+    details: Mapping[str, Any]
+    actor: str | None = None
+    key: str | None = None
+    result: str = "done"
+    duration_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """An owner's audit, followed from its first row: how many are whole, and the first thing that is wrong."""
+
+    tenant: str
+    user: str
+    rows: int
+    before: int = 0  # rows from before there was a chain; its first row signs them
+    anchored: int = 0  # the last row that the anchor knows
+    fault: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether the audit is whole: every chain, and what is wrong with the anchor itself."""
+
+    chains: tuple[Chain, ...]
+    faults: tuple[str, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        return not self.faults and not any(chain.fault for chain in self.chains)
 
 
 class Sessions(Protocol):
@@ -413,9 +569,120 @@ class Keeping(Protocol):
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt: ...
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt: ...
     def forgotten(self, scope: Scope, session: str) -> datetime | None: ...
-    def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep: ...
-    def rebuild(self) -> Mapping[str, int]: ...
+    def upkeep(
+        self,
+        *,
+        now: datetime,
+        ages: Ages,
+        steps: Collection[str] = UPKEEP,
+        dry_run: bool = False,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Upkeep: ...
+    def rebuild(self, stop: Callable[[], bool] = lambda: False) -> Mapping[str, int]: ...
+    def reindex(self) -> Mapping[str, int]: ...
+    def vacuum(self, *, full: bool = False) -> Mapping[str, int]: ...
+    def scrub_due(self) -> bool: ...
+    def sizes(self) -> list[Size]: ...
     def health(self, *, deep: bool) -> Health: ...
+
+
+class Contexts(Protocol):
+    """What several people share. The scope is that of who asks; a context they have not joined does not exist for them.
+
+    What is in a context is read and written by the other ports, in the scope `scope.in_context(context)`.
+    """
+
+    def create(
+        self, scope: Scope, name: str, *, at: datetime, reviewed: bool = False, own_approval: bool = False
+    ) -> SharedContext: ...
+    def mine(self, scope: Scope) -> list[SharedContext]: ...
+    def get(self, scope: Scope, context: str) -> SharedContext: ...
+    def join(self, scope: Scope, context: str, *, at: datetime) -> SharedContext: ...
+    def dissolve(self, scope: Scope, context: str, *, at: datetime) -> None: ...
+    def members(self, scope: Scope, context: str) -> list[Member]: ...
+    def add_member(
+        self, scope: Scope, context: str, member: tuple[str, str], role: str, *, at: datetime
+    ) -> None: ...
+    def remove_member(self, scope: Scope, context: str, member: tuple[str, str], *, at: datetime) -> None: ...
+    def propose(self, scope: Scope, context: str, proposal: Proposal, *, at: datetime) -> Proposal: ...
+    def proposals(
+        self, scope: Scope, context: str, *, state: str | None = None, limit: int, offset: int = 0
+    ) -> list[Proposal]: ...
+    def proposal(self, scope: Scope, context: str, proposal_id: str) -> Proposal: ...
+    def approve(
+        self,
+        scope: Scope,
+        context: str,
+        proposal_id: str,
+        memory: Memory,
+        *,
+        decision: str | None,
+        at: datetime,
+        replacing: Sequence[Memory] = (),
+    ) -> Proposal: ...
+    def reject(
+        self, scope: Scope, context: str, proposal_id: str, *, decision: str | None, at: datetime
+    ) -> Proposal: ...
+    def withdraw(self, scope: Scope, context: str, proposal_id: str, *, at: datetime) -> Proposal: ...
+
+
+class Keys(Protocol):
+    """API keys. Each belongs to the scope it was made in; only `check` needs no scope, since it tells which one."""
+
+    def create(
+        self,
+        scope: Scope,
+        *,
+        at: datetime,
+        env: str = "live",
+        permissions: Sequence[str] = ("read", "write"),
+        name: str = "",
+        expires_at: datetime | None = None,
+    ) -> Issued: ...
+    def find(self, scope: Scope) -> list[Key]: ...
+    def revoke(self, scope: Scope, key_id: str, *, at: datetime) -> Key: ...
+    def rotate(
+        self, scope: Scope, key_id: str, *, at: datetime, until: datetime, expires_at: datetime | None = None
+    ) -> Issued: ...
+    def check(self, text: str, *, at: datetime, env: str | None = None) -> Grant: ...
+
+
+class Quotas(Protocol):
+    """How much each owner may have; held to in the transaction that writes."""
+
+    def get(self, scope: Scope) -> Quota: ...
+    def set(self, scope: Scope, *, memories: int | None, ingests: int | None, at: datetime) -> Quota: ...
+
+
+class Audit(Protocol):
+    """What was done, only ever added to, in chains that show when a row was changed."""
+
+    def note(
+        self,
+        scope: Scope,
+        action: str,
+        subject: str,
+        *,
+        at: datetime,
+        result: str = "done",
+        duration_ms: int = 0,
+        details: Mapping[str, object] | None = None,
+    ) -> None: ...
+    def find(
+        self, scope: Scope, *, limit: int, offset: int = 0, action: str | None = None, subject: str | None = None
+    ) -> list[Entry]: ...
+    def verify(self, scope: Scope | None = None, *, anchor: Path | None = None) -> Verdict: ...
+    def anchor(self, *, at: datetime, file: Path | None = None) -> int: ...
+
+
+class Notes(Protocol):
+    """Small facts about the whole store, nothing of anybody's: which jobs run, which backups were made."""
+
+    def get(self, key: str) -> str | None: ...
+    def all(self, prefix: str) -> dict[str, str]: ...
+    def put(self, key: str, value: str) -> None: ...
+    def swap(self, key: str, expected: str | None, value: str) -> bool: ...
+    def drop(self, key: str) -> None: ...
 
 
 class Store(Protocol):
@@ -438,11 +705,25 @@ class Store(Protocol):
     @property
     def memories(self) -> Memories: ...
     @property
+    def contexts(self) -> Contexts: ...
+    @property
     def search(self) -> Search: ...
     @property
     def vectors(self) -> Vectors: ...
     @property
     def keeping(self) -> Keeping: ...
+    @property
+    def notes(self) -> Notes: ...
+    @property
+    def keys(self) -> Keys: ...
+    @property
+    def quotas(self) -> Quotas: ...
+    @property
+    def audit(self) -> Audit: ...
+
+    def together(self, scope: Scope) -> AbstractContextManager[None]:
+        """Within it, many reads of this thread for the scope cost little more than one."""
+        ...
 
     def backup(self, target: Path) -> int: ...
     def close(self) -> None: ...

@@ -167,7 +167,9 @@ class _Loading:
     def _flush_memories(self) -> None:
         if self._memories:
             added = self._store.memories.add_many(self._scope, self._memories)
-            self._counts.update(memories=sum(added), known=len(added) - sum(added))
+            self._counts["known"] += len(added) - sum(added)
+            if any(added):
+                self._counts["memories"] += sum(added)
             self._memories.clear()
 
 

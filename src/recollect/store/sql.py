@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 _PART = re.compile(r"\{(\w+)\}")
+_COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)  # what stands above the next query is not part of this one
 _NAME = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 
 
@@ -36,7 +37,7 @@ class Queries(dict[str, str]):
 
 def _read(path: Path) -> dict[str, str]:
     pieces = _NAME.split(path.read_text(encoding="utf-8"))
-    return {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+    return {name: _COMMENT.sub("", body).strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
 
 
 def load_migrations(folder: Path, pattern: str = "*.sql") -> list[tuple[int, str]]:

@@ -120,7 +120,13 @@ class Answers:
         where = filter_of(self._clock(), {"trusts": INJECTABLE, "kinds": STANDING})
         question = question_of(asked, where, ("memory",), _POOL, memory.settings, abstain=True)
         look = self._grounds.look(Path(directory), memory.settings.projects, self._clock())
-        found = answer(memory.store, memory.scope.within(project), question, vector, note, look)
+        scope = memory.scope.within(project)
+        found = answer(memory.store, scope, question, vector, note, look)
+        if memory.settings.contexts:
+            from recollect.pipeline.sharing import Contexts
+
+            contexts = Contexts(memory.store, scope, memory.settings, self._clock)
+            found = contexts.beside(found, [one.id for one in contexts.switched_on()], question, vector, note)
         return fitting(list(found.hits), prompt)
 
     def _shown(self, entries: list[tuple[Hit, str]], project: str) -> Mapping[str, bytes]:

@@ -60,7 +60,7 @@ def _show(args: Namespace, console: Output) -> int:
         if args.name not in names:
             raise InvalidInput(f"unknown setting {args.name[:40]!r}", hint="Settings: " + ", ".join(names))
         names = [args.name]
-    rows = [(name, _origin(place, name), _shown(place, name)) for name in names]
+    rows = [(name, origin_of(place, name), _shown(place, name)) for name in names]
     if console.json:
         settings = {name: {"value": _value(place, name), "origin": origin} for name, origin, _ in rows}
         console.document({"config_file": place.loaded.config_file, "settings": settings, **_models(place)})
@@ -94,7 +94,8 @@ def _words(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _origin(place: Place, name: str) -> str:
+def origin_of(place: Place, name: str) -> str:
+    """Where a setting's value came from, in a word."""
     origin = place.loaded.origins[name]
     return "file" if origin == str(place.loaded.config_file) else origin
 

@@ -1,6 +1,6 @@
 """`recollect doctor`: looks at everything, says what is wrong and what to do; exit 1 when something is.
 
-`--repair` makes the index again; a database that is damaged is moved aside, and every row of it that can still be read
+`--repair` makes the index again; a file that is damaged is moved aside, and every row of it that can still be read
 and verified is saved into a fresh one. Nothing is made or changed without it, but for an empty directory that is taken
 away at once: nothing else tells whether the data directory can be made.
 """
@@ -8,8 +8,10 @@ away at once: nothing else tells whether the data directory can be made.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from recollect.cli.findings import Finding, tell
 from recollect.cli.opening import Place, find_place, open_place
 from recollect.cli.wording import counted, in_words
 from recollect.errors import RecollectError, StoreCorrupt
@@ -22,18 +24,7 @@ if TYPE_CHECKING:
     from recollect.facade import Recollect
     from recollect.store.port import Covered
 
-
-class Finding(NamedTuple):
-    """One thing looked at: how it is, and what to do when it is not well."""
-
-    name: str
-    state: Literal["ok", "note", "bad"]
-    text: str
-    todo: str | None = None
-
-
 _ELSEWHERE = "Set data_dir (RECOLLECT_DATA_DIR) to a directory you can write to."
-_MARKS = {"ok": ("ok  ", "green"), "note": ("note", "yellow"), "bad": ("BAD ", "bold red")}
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -45,20 +36,11 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, console: Output) -> int:
     place = find_place(args, everywhere=True)
-    repaired = _repair(place, console) if args.repair and place.database.exists() else []
-    looked = [*_directory(place), *_database(place, deep=args.deep or args.repair), *_embedder(place)]
-    looked += [*_language_model(place), *_agents(place)]
-    findings = [*repaired, *looked]
-    bad = sum(finding.state == "bad" for finding in findings)
-    if console.json:
-        console.document({"ok": not bad, "findings": [finding._asdict() for finding in findings]})
-        return 1 if bad else 0
-    for finding in findings:
-        console.line(_MARKS[finding.state], "  ", (f"{finding.name:<15}", "bold"), f" {finding.text}")
-        if finding.todo:
-            console.line(f"{'':22}→ {finding.todo}")
-    console.line("All is well." if not bad else f"{bad} thing{'s' if bad > 1 else ''} to mend.")
-    return 1 if bad else 0
+    repaired = _repair(place, console) if args.repair and place.has_store else []
+    covered: list[Covered] = []
+    looked = [*_directory(place), *_database(place, covered, deep=args.deep or args.repair), *_embedder(place)]
+    looked += [*_language_model(place), *_agents(place, covered)]
+    return tell([*repaired, *looked], console)
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------
@@ -110,12 +92,25 @@ def _open_files(folder: Path) -> list[Finding]:
     return [Finding("permissions", "bad", f"others may read {', '.join(shared)}", f"chmod 600 {folder}/recollect.db*")]
 
 
-def _database(place: Place, *, deep: bool) -> list[Finding]:
-    if not place.database.exists():
+def _database(place: Place, covered: list[Covered], *, deep: bool) -> list[Finding]:
+    """The store and what is in it; the sessions it holds go into `covered`."""
+    if place.loaded.settings.database_url:
+        from recollect.cli.databasecheck import is_usable, look
+
+        seen, found = look(place.loaded.settings)
+        return [*found, *(_store(place, covered, deep=deep) if is_usable(seen) else [])]
+    if not place.has_store:
         return [Finding("database", "note", "there is none yet", "It is made when something is remembered.")]
+    return _store(place, covered, deep=deep)
+
+
+def _store(place: Place, covered: list[Covered], *, deep: bool) -> list[Finding]:
     try:
         with open_place(place) as memory:
-            found = [*_engine(memory, place), *_contents(memory, deep=deep), *_capture(memory), *_vectors(memory)]
+            with suppress(RecollectError):  # told below
+                covered += memory.store.captures.coverage(memory.scope)
+            found = [] if place.loaded.settings.database_url else _engine(memory, place)
+            found += [*_contents(memory, deep=deep), *_capture(memory, covered), *_vectors(memory)]
             return [*found, *_quarantine(memory), *_unanswered(memory)]
     except RecollectError as error:
         return [Finding("database", "bad", str(error), error.hint)]
@@ -142,13 +137,13 @@ def _engine(memory: Recollect, place: Place) -> list[Finding]:
     return [Finding("database", "ok", f"{place.database}, schema {schema}"), engine]
 
 
-def _capture(memory: Recollect) -> list[Finding]:
+def _capture(memory: Recollect, covered: list[Covered]) -> list[Finding]:
     """What came from agents' files and what hooks left."""
     from recollect.capture.spool import Spool
 
     spool = Spool(memory.settings.data_dir.absolute())
     waiting, missed, refused = len(spool.waiting()), spool.missed(), spool.refused()
-    failed = [each for each in memory.store.captures.coverage(memory.scope) if each.seen.state == "failed"]
+    failed = [each for each in covered if each.seen.state == "failed"]
     found = []
     if waiting > 100:
         found.append(Finding("spool", "bad", f"{waiting:,} records of hooks wait", "Run `recollect sweep --spool`."))
@@ -163,15 +158,20 @@ def _capture(memory: Recollect) -> list[Finding]:
 
 def _contents(memory: Recollect, *, deep: bool) -> list[Finding]:
     health = memory.health(deep)
-    sizes = f"database {health.bytes['database']:,} bytes, write-ahead log {health.bytes['wal']:,} bytes"
-    found = [Finding("contents", "ok", in_words(health.counts) or "empty"), Finding("size", "ok", sizes)]
+    found = [Finding("contents", "ok", in_words(health.counts) or "empty")]
+    embedded = "wal" in health.bytes
+    if embedded:
+        sizes = f"database {health.bytes['database']:,} bytes, write-ahead log {health.bytes['wal']:,} bytes"
+        found.append(Finding("size", "ok", sizes))
+    mend = "Run `recollect doctor --repair`." if embedded else "Restore a backup: somebody changed rows from outside."
     for name, text in health.checks.items():
         if name == "wal":
             found.append(Finding(name, "bad", text, "End the program that reads, then `recollect maintain`."))
         elif name != "sqlite":
-            found.append(Finding(name, "bad", text, "Run `recollect doctor --repair`."))
+            found.append(Finding(name, "bad", text, mend))
     if deep and all(finding.state == "ok" for finding in found):
-        found.append(Finding("deep check", "ok", "every page, index and hash is as it should be"))
+        checked = "every page, index and hash" if embedded else "every hash"
+        found.append(Finding("deep check", "ok", f"{checked} is as it should be"))
     return [*found, Finding("index", "ok", "made by the rule of this version")]
 
 
@@ -271,7 +271,7 @@ def _unanswered(memory: Recollect) -> list[Finding]:
     return [Finding("language model", "bad", text, todo)]
 
 
-def _agents(place: Place) -> list[Finding]:
+def _agents(place: Place, covered: list[Covered]) -> list[Finding]:
     """The agents on this machine: whether Recollect is installed for them, and whether their hooks work."""
     from pathlib import Path
 
@@ -283,7 +283,7 @@ def _agents(place: Place) -> list[Finding]:
     data_dir = place.loaded.settings.data_dir.absolute()
     try:
         on = machine(Path.home(), environment(), data_dir)
-        checked = list(check(on, last_told(data_dir, _covered(place))))
+        checked = list(check(on, last_told(data_dir, covered)))
     except RecollectError as error:
         return [Finding("agents", "note", str(error), error.hint)]
     found = []
@@ -303,16 +303,6 @@ def _agents(place: Place) -> list[Finding]:
     return found
 
 
-def _covered(place: Place) -> list[Covered]:
-    if not place.database.exists():
-        return []
-    try:
-        with open_place(place) as memory:
-            return list(memory.store.captures.coverage(memory.scope))
-    except RecollectError:
-        return []  # told elsewhere
-
-
 # -- mending -----------------------------------------------------------------------------------------------------------
 
 
@@ -325,15 +315,17 @@ def _repair(place: Place, console: Output) -> list[Finding]:
             except RecollectError as error:
                 return _salvage_after(memory, place, console, error)
             left = [name for name in memory.health(deep=True).checks if name not in ("wal", "sqlite")]
-            if left:
+            if left and not place.loaded.settings.database_url:  # a server's files are not ours to save
                 return _salvage_after(memory, place, console, StoreCorrupt(", ".join(left)))
             return [Finding("repair", "ok", f"the index was made again: {sum(counts.values()):,} texts")]
     except StoreCorrupt:
+        if place.loaded.settings.database_url:
+            raise
         return _salvage(place, console)
 
 
 def _salvage_after(memory: Recollect, place: Place, console: Output, error: RecollectError) -> list[Finding]:
-    if not isinstance(error, StoreCorrupt):
+    if not isinstance(error, StoreCorrupt) or place.loaded.settings.database_url:
         raise error
     memory.close()
     return _salvage(place, console)

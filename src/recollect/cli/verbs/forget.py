@@ -115,14 +115,24 @@ def _answer(console: Output, counts: dict[str, int], text: str, *, dry_run: bool
 
 def _report(console: Output, receipt: Receipt, what: str, *, soft: bool, back: str) -> int:
     if console.json:
-        console.document({"dry_run": False, "counts": receipt.counts, "complete": receipt.complete, "soft": soft})
+        told = {"counts": receipt.counts, "complete": receipt.complete, "remains": receipt.remains}
+        console.document({"dry_run": False, **told, "backups": receipt.backups, "soft": soft})
         return 0
     console.line(f"Forgot {what}: {in_words(receipt.counts) or 'nothing was there'}.")
     if soft:
         console.line(f"`recollect undo {back}` brings it back until its text is removed.")
     elif receipt.complete:
         console.line("No byte of it is left in the store. Backups and exports you made are not touched.")
+    elif receipt.remains:
+        for place in receipt.remains:
+            console.line(f"Bytes of it may be left in {place}.")
     else:
         console.line("Something of it may be left: a reader holds the write-ahead log, or a file that tells of it")
         console.line("cannot be written. Run `recollect maintain` when that is over.")
+    if receipt.backups and not soft:
+        last = max(held.expires_at for held in receipt.backups)
+        number = f"{len(receipt.backups):,} backups hold" if len(receipt.backups) > 1 else "1 backup holds"
+        console.line(
+            f"{number} what was there when it was made, and is to be deleted by {last:%Y-%m-%d}: `recollect backup --list`."
+        )
     return 0

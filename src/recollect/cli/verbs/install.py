@@ -28,8 +28,16 @@ def run(args: Namespace, console: Output) -> int:
     plans = install(on, args.agent, dry_run=args.dry_run)
     show_done(plans, on, console, dry_run=args.dry_run, then=True)
     if not args.dry_run:
+        _warn_of_url(args, console)
         _lay_ready(args, console)
     return 0
+
+
+def _warn_of_url(args: Namespace, console: Output) -> None:
+    """Agents hand few variables on: a database that only this command knows of is not the one they would use."""
+    loaded = find_place(args, everywhere=True).loaded
+    if loaded.settings.database_url and loaded.origins["database_url"] != str(loaded.config_file):
+        console.note("Agents may not learn of the database: `recollect config set database_url -` reads it from input.")
 
 
 def _lay_ready(args: Namespace, console: Output) -> None:

@@ -10,7 +10,7 @@ from recollect.cli.captured import dry_place, hook_lines, report_lines
 from recollect.cli.opening import find_place, open_place
 from recollect.cli.values import whole
 from recollect.cli.wording import counted
-from recollect.errors import InvalidInput, StoreFull
+from recollect.errors import InvalidInput, StoreBusy, StoreFull, StoreUnavailable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -125,19 +125,35 @@ def _watch(memory: Recollect, sources: dict[str, list[Path]] | None, args: Names
 def _keep_going(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
     minutes = args.every or memory.settings.sweep_minutes
     console.note(f"Watching. Every {minutes} minutes all sessions, those that hooks tell of at once. Ctrl-C ends it.")
-    due = 0.0
+    due, away = 0.0, False
     while True:
-        if time.monotonic() >= due:
-            report = memory.sweep(sources)
-            due = time.monotonic() + minutes * 60
-            if console.json:
-                console.document(report.as_dict())
-            elif report.ingested or report.failed:
-                report_lines(report, console)
-            console.flush()
-        drained = memory.drain()
-        if drained.report.events_added and not console.json:
-            events, records = counted(drained.report.events_added, "events"), counted(drained.records, "records")
-            console.line(f"{events} added from {records} of hooks.")
-            console.flush()
+        try:
+            if time.monotonic() >= due:
+                _sweep_all(memory, sources, console)
+                due = time.monotonic() + minutes * 60
+            _read_spool(memory, console)
+            away = False
+        except (StoreUnavailable, StoreBusy) as error:
+            if not memory.settings.database_url:
+                raise
+            if not away:  # a server that is restarted comes back; told once
+                console.note(f"{error} Still watching; what hooks tell of waits in the spool.")
+            away = True
         time.sleep(SPOOL_SECONDS)
+
+
+def _sweep_all(memory: Recollect, sources: dict[str, list[Path]] | None, console: Output) -> None:
+    report = memory.sweep(sources)
+    if console.json:
+        console.document(report.as_dict())
+    elif report.ingested or report.failed:
+        report_lines(report, console)
+    console.flush()
+
+
+def _read_spool(memory: Recollect, console: Output) -> None:
+    drained = memory.drain()
+    if drained.report.events_added and not console.json:
+        events, records = counted(drained.report.events_added, "events"), counted(drained.records, "records")
+        console.line(f"{events} added from {records} of hooks.")
+        console.flush()

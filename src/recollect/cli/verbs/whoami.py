@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from recollect.cli.opening import find_place
+from recollect.cli.opening import address_of, find_place
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -26,6 +26,7 @@ def run(args: Namespace, console: Output) -> int:
         "rule": place.rule,
         "directory": place.directory,
         "data_dir": str(place.loaded.settings.data_dir),
+        "database": address_of(place) if place.loaded.settings.database_url else None,
     }
     if console.json:
         console.document(found)

@@ -8,13 +8,14 @@ fork().
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +23,25 @@ import psycopg
 from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
-from recollect.errors import ForkedHandle, InvalidInput, StoreUnavailable
+from recollect.errors import ForkedHandle, InvalidInput, ScopeError, StoreUnavailable
 from recollect.model import Scope, Tier
 from recollect.store.postgres.connecting import Linked, Pool, store_error
-from recollect.store.rows.tx import Answer, Rows, Tx
+from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Rows, Tx, require_member
 from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries
 from recollect.store.stems import stems
+from recollect.store.terms import Terms
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _NOTHING: Mapping[str, object] = {}
 LOCK_TIMEOUT = "30s"
+ONLY_READS = "RC001"  # what `enter` raises when a member who may only read wants to write
 # How often a word stands in a document, in steps: what is between counts as the nearest. bm25 hardly tells more apart.
-STEPS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0, 24.0)
+STEPS: Mapping[Tier, tuple[float, ...]] = {
+    "memory": (0.5, 1.0, 1.5, 2.0, 3.0, 5.0),
+    "gist": (1.0, 2.0, 3.0, 5.0, 9.0),
+    "turn": (1.0, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0, 24.0),
+}
 # What a word counts in each column, as in the embedded store.
 COLUMNS: Mapping[Tier, Mapping[str, float]] = {
     "memory": {"content": 1.0, "extra": 0.5},
@@ -101,10 +108,15 @@ class PostgresTx(Tx):
     def entry_params(self, writing: bool, making: bool) -> dict[str, object]:
         assert self.scope is not None
         names = {"tenant": self.scope.tenant, "username": self.scope.user, "project": self.scope.project}
-        return {**names, "writing": writing, "making": making}
+        by = dict(zip(("by_tenant", "by_username"), self.scope.by or (None, None), strict=True))
+        return {**names, **by, "writing": writing, "making": making}
 
     def many(self, docs: Sequence[int]) -> object:
         return list(docs)
+
+    def put_notes(self, rows: Sequence[Mapping[str, object]]) -> None:
+        told = json.dumps(rows, default=lambda value: f"\\x{value.hex()}")  # bytes as PostgreSQL writes them
+        self.run("audit.add", {"owner": rows[0]["owner"], "rows": told})
 
     def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
         lexemes, size = entry(tier, owner, texts)
@@ -128,19 +140,21 @@ def entry(tier: Tier, owner: int, texts: Mapping[str, str]) -> tuple[list[str], 
         size += len(words)
         for word in words:
             counted[word[:_LONGEST]] += COLUMNS[tier][column]  # type: ignore[assignment]
-    return [f"{tier[0]}{owner}x{word}~{_step(times)}" for word, times in counted.items()], size
+    return [f"{tier[0]}{owner}x{word}~{_step(tier, times)}" for word, times in counted.items()], size
 
 
-def _step(times: float) -> int:
+def _step(tier: Tier, times: float) -> int:
     """The number of the nearest step, from 1."""
-    return 1 + min(range(len(STEPS)), key=lambda at: abs(math.log(STEPS[at] / times)))
+    steps = STEPS[tier]
+    return 1 + min(range(len(steps)), key=lambda at: abs(math.log(steps[at] / times)))
 
 
 class Database:
     """Transactions on the connections of a pool."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, terms: Terms) -> None:
         self.pool = pool
+        self.terms = terms
         self._pid = os.getpid()
         self._mine = threading.local()
         self._closed = False
@@ -151,8 +165,27 @@ class Database:
             return [Scope.of_owner(tenant, user) for tenant, user in tx.run("vectors.every_owner")]
 
     def read(self, scope: Scope | None) -> Any:
-        """A transaction for reading; its statements see the newest commit each."""
+        """A transaction for reading; its statements see the newest commit each.
+
+        In a shared context they see one moment: who was a member when it began reads nothing that came after.
+        """
+        outer: PostgresTx | None = getattr(self._mine, "reading", None)
+        if outer is not None and outer.scope == scope:
+            return nullcontext(outer)
+        if scope is not None and scope.by is not None:
+            return self.snapshot(scope)
         return self._transaction(scope, "BEGIN READ ONLY", writing=False)
+
+    @contextmanager
+    def together(self, scope: Scope) -> Iterator[None]:
+        """Within it, what this thread reads for the scope is read in one transaction, as of one moment."""
+        with self.snapshot(scope) as tx:
+            outer = getattr(self._mine, "reading", None)
+            try:
+                self._mine.reading = tx
+                yield
+            finally:
+                self._mine.reading = outer
 
     def snapshot(self, scope: Scope | None) -> Any:
         """A transaction whose statements all see the same moment."""
@@ -166,11 +199,15 @@ class Database:
             yield outer
             return
         with self._transaction(scope, "BEGIN", writing=True) as tx:
-            self._mine.writing = tx
             try:
+                self._mine.writing = tx
                 yield tx
             finally:
                 self._mine.writing = outer
+
+    def touch(self, scope: Scope) -> Any:
+        """A small write that waits for no other writer of its owner, but for the row itself."""
+        return self._transaction(scope, "BEGIN", writing=False)
 
     @contextmanager
     def _transaction(self, scope: Scope | None, begin: str, *, writing: bool) -> Iterator[PostgresTx]:
@@ -179,8 +216,9 @@ class Database:
         try:
             with _translated():
                 tx = PostgresTx(connection, scope, None)
-                _enter(tx, begin, writing)
+                tx.terms, tx.heads = self.terms, {}
                 try:
+                    _enter(tx, begin, writing)
                     yield tx
                     connection.execute("COMMIT")
                 except BaseException:
@@ -208,11 +246,18 @@ def _enter(tx: PostgresTx, begin: str, writing: bool) -> None:
     if tx.scope is None:
         tx.connection.execute(begin)
         return
-    with tx.connection.pipeline():
-        tx.connection.execute(begin)
-        answer = tx.connection.execute(QUERIES["sessions.enter"], tx.entry_params(writing, making=False))
+    try:
+        with tx.connection.pipeline():
+            tx.connection.execute(begin)
+            answer = tx.connection.execute(QUERIES["sessions.enter"], tx.entry_params(writing, making=False))
+    except psycopg.OperationalError as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # what it left of the pipeline is told in its place
+            raise error.__context__ from None
+        raise
     row = answer.fetchone()
     tx.rows = None if row is None else Rows(*row)
+    if tx.rows is None:
+        require_member(tx.scope)
 
 
 def _end(connection: psycopg.Connection[Any]) -> None:
@@ -238,4 +283,6 @@ def _translated() -> Iterator[None]:
             raise InvalidInput("the text holds a character that cannot be stored") from None
         raise store_error(error) from error
     except psycopg.Error as error:
+        if error.sqlstate == ONLY_READS:
+            raise ScopeError(MAY_ONLY_READ) from None
         raise store_error(error) from error

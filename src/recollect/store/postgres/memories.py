@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from recollect.clock import iso
 from recollect.model import SAID, Memory, MemoryVersion, Scope
 from recollect.store.postgres.database import entry
+from recollect.store.rows.audit import Note, audit_many
 from recollect.store.rows.memories import (
     RowMemories,
     check_project,
@@ -17,6 +17,7 @@ from recollect.store.rows.memories import (
     tombstone_of_source,
     version_params,
 )
+from recollect.store.rows.quotas import take
 from recollect.store.rows.tx import Tx, ensure_project
 
 
@@ -81,6 +82,8 @@ def _source(memory: Memory) -> bytes | None:
 def _insert(
     tx: Tx, owner: int, memories: Sequence[tuple[Memory, Sequence[MemoryVersion]]], projects: Mapping[str, int]
 ) -> None:
+    said = sum(memory.maker == SAID for memory, _ in memories)
+    take(tx, owner, ingests=said, memories=sum(memory.deleted_at is None for memory, _ in memories))
     docs = [row[0] for row in tx.run("memories.numbers", {"count": len(memories)})]
     rows, words, versions, size = [], [], [], 0
     for doc, (memory, old) in zip(docs, memories, strict=True):
@@ -98,8 +101,8 @@ def _insert(
     if words:
         tx.run("memories.add_words", {"rows": _as_json(words)})
         tx.run("index.count", {"tier": "memory", "by": len(words), "size": size})
-    noted = [{"id": memory.id, "at": iso(memory.recorded_at), "kind": memory.kind} for memory, _ in memories]
-    tx.run("memories.audit_rows", {"rows": _as_json(noted)})
+    now = tx.terms.clock()
+    audit_many(tx, owner, [Note(now, "remember", memory.id, {"kind": memory.kind}) for memory, _ in memories])
 
 
 def _as_json(rows: Sequence[Mapping[str, object]]) -> str:

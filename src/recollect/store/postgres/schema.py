@@ -2,11 +2,13 @@
 
 All migrations run in one transaction under a lock: whatever dies, the schema is the old one or the new one, and of many
 processes that start together one migrates. A schema says which older programs can still work on it, so that servers of
-two versions can run side by side while they are replaced one after the other.
+two versions can run side by side while they are replaced one after the other. How the tables are laid out is said when
+the first is made, and holds for all that come later.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from recollect.errors import StoreTooNew, StoreUnavailable
+from recollect.errors import InvalidInput, StoreBusy, StoreTooNew, StoreUnavailable
 from recollect.store.sql import load_migrations
 
 SCHEMA = "recollect"
@@ -23,11 +25,32 @@ APP, BACKUP = "recollect_app", "recollect_backup"
 SERVER_FLOORS = {16: 160010, 17: 170006, 18: 180000}  # the releases before lose or leak rows
 VECTOR_FLOOR = (0, 8, 4)
 COMPATIBLE = 1  # the oldest schema number whose programs can work on the newest schema
+# The functions that run as BACKUP: what they take, whom they answer and why is said in access.sql.
+DEFINERS = (
+    *("every_owner()", "waiting(text, integer)", "whose(text, bigint[])", "totals()", "memberships()", "key_of(text)"),
+    "matches(text, text[], double precision[])",
+)
+# What the policies say, as PostgreSQL writes it down: a table that has them already is left alone.
+OWN = (
+    "((tenant = ( SELECT current_tenant() AS current_tenant)) AND (owner = ( SELECT current_owner() AS current_owner)))"
+)
+NAMED = (
+    "((tenant = ( SELECT current_tenant() AS current_tenant)) AND (username = "
+    "( SELECT NULLIF(current_setting('recollect.username'::text, true), ''::text) AS \"nullif\")))"
+)
+MOST_PARTITIONS = 1024
+LOCK_SECONDS = 5  # others wait behind a migration that waits for a table: it gives up, lets them pass, and tries again
+LOCK_TRIES = 12
 _LOCK = 0x52434C54  # "RCLT"
 _FOLDER = Path(__file__).parent / "migrations"
 _OWNER_HINT = (
-    "Let the database's owner open it once; then any member of recollect_app can use it."
+    "Let somebody open it once who owns the database and may create roles, or is in recollect_app and recollect_backup "
+    "already; then any member of recollect_app can use it."
 )
+_VECTOR_HINT = (
+    f"Install pgvector {'.'.join(map(str, VECTOR_FLOOR))} or later on it, then run CREATE EXTENSION vector, once."
+)
+_MEMBER_HINT = "Let the database's owner run GRANT recollect_app TO this login."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +58,10 @@ class Layout:
     """How the tables are made: 0 partitions means plain tables."""
 
     partitions: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.partitions <= MOST_PARTITIONS:
+            raise InvalidInput(f"{self.partitions} partitions: there can be 0 to {MOST_PARTITIONS}")
 
 
 PLAIN = Layout()
@@ -45,17 +72,17 @@ def newest() -> int:
     return len(load_migrations(_FOLDER, "[0-9]*.sql"))
 
 
+def prepare(connection: psycopg.Connection[Any], layout: Layout = PLAIN) -> None:
+    """Make sure that a connection can be used: server, pgvector and schema are new enough, or are made so."""
+    check_server(connection)
+    if current(connection) < newest():
+        migrate(connection, layout)
+    check_vectors(connection)
+
+
 def current(connection: psycopg.Connection[Any]) -> int:
     """The schema that is there; 0 for none. StoreTooNew when this version cannot work on it."""
-    if connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.meta",)).fetchone() == (None,):
-        return 0
-    names = sql.Identifier(SCHEMA, "meta")
-    try:
-        found = dict(connection.execute(sql.SQL("SELECT key, value FROM {}").format(names)).fetchall())
-    except psycopg.errors.InsufficientPrivilege:
-        raise StoreUnavailable(
-            "this login may not use the schema recollect", hint="Grant it the role recollect_app."
-        ) from None
+    found = _noted(connection)
     version, compatible = int(found.get("schema_version", 0)), int(found.get("schema_compatible", 0))
     if version > newest() and compatible > newest():
         raise StoreTooNew(
@@ -64,28 +91,66 @@ def current(connection: psycopg.Connection[Any]) -> int:
     return version
 
 
+def partitions(connection: psycopg.Connection[Any]) -> int:
+    """How many partitions each table has; 0 for plain tables."""
+    return int(_noted(connection).get("partitions", 0))
+
+
+def _noted(connection: psycopg.Connection[Any]) -> dict[str, str]:
+    """What the database says about itself; nothing when it is empty."""
+    try:
+        if connection.execute("SELECT to_regclass(%s)", (f"{SCHEMA}.meta",)).fetchone() == (None,):
+            return {}
+        names = sql.Identifier(SCHEMA, "meta")
+        return dict(connection.execute(sql.SQL("SELECT key, value FROM {}").format(names)).fetchall())
+    except psycopg.errors.InsufficientPrivilege:
+        raise StoreUnavailable(f"this login may not use the schema {SCHEMA}", hint=_MEMBER_HINT) from None
+
+
 def migrate(
     connection: psycopg.Connection[Any],
     layout: Layout = PLAIN,
     each: Callable[[str], None] = lambda statement: None,
+    *,
+    upto: int | None = None,
 ) -> int:
     """Bring the schema up to date and set who may see what; returns the schema number.
 
-    `each` is called after every statement: for tests that die there.
+    `each` is called after every statement: for tests that die there. With `upto` only the migrations to that number are
+    run, and nobody may see anything yet: for a restore, which fills the tables before it goes on.
     """
     check_server(connection)
-    try:
-        with connection.transaction():
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            _migrate(connection, layout, each)
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject) as error:
-        raise StoreUnavailable(
-            f"this login may not make or change the schema ({type(error).__name__})", hint=_OWNER_HINT
-        ) from None
-    return newest()
+    for left in reversed(range(LOCK_TRIES)):
+        try:
+            with connection.transaction():
+                _take_turn(connection)
+                _migrate(connection, layout, each, upto)
+            break
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedObject) as error:
+            raise StoreUnavailable(
+                f"this login may not make or change the schema ({type(error).__name__})", hint=_OWNER_HINT
+            ) from None
+        except psycopg.errors.FeatureNotSupported:
+            raise StoreUnavailable("the server has no pgvector", hint=_VECTOR_HINT) from None
+        except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected, psycopg.errors.InternalError_):
+            # InternalError: roles are the whole server's, and another of its databases changed them at the same moment.
+            if not left:
+                raise StoreBusy("the schema could not be changed: its tables are in use all the time") from None
+            time.sleep(0.2)
+    return newest() if upto is None else upto
 
 
-def _migrate(connection: psycopg.Connection[Any], layout: Layout, each: Callable[[str], None]) -> None:
+def _take_turn(connection: psycopg.Connection[Any]) -> None:
+    """Wait for whoever migrates now, however long it takes; after that, for no table for long."""
+    connection.execute("SET LOCAL statement_timeout = 0")
+    connection.execute("SET LOCAL lock_timeout = 0")
+    connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+    connection.execute("SELECT set_config('lock_timeout', %s, true)", (f"{LOCK_SECONDS}s",))
+
+
+def _migrate(
+    connection: psycopg.Connection[Any], layout: Layout, each: Callable[[str], None], upto: int | None = None
+) -> None:
     def run(statement: str | sql.Composed) -> None:
         connection.execute(statement)
         each(statement if isinstance(statement, str) else statement.as_string(connection))
@@ -99,14 +164,20 @@ def _migrate(connection: psycopg.Connection[Any], layout: Layout, each: Callable
     if at > newest():
         return
     _make_roles(connection, run)
-    for number, script in load_migrations(_FOLDER, "[0-9]*.sql")[at:]:
+    count = partitions(connection) if at else layout.partitions
+    for number, script in load_migrations(_FOLDER, "[0-9]*.sql")[at:upto]:
         for statement in _statements(script):
-            run(statement.replace("{partitioned}", "PARTITION BY HASH (tenant)" if layout.partitions else ""))
-        _make_partitions(connection, layout.partitions, run)
+            run(statement.replace("{partitioned}", "PARTITION BY HASH (tenant)" if count else ""))
+        _make_partitions(connection, count, run)
         _note(run, "schema_version", number)
+    if not at:
+        _note(run, "partitions", count)
+    if upto is not None:
+        return
     _note(run, "schema_compatible", COMPATIBLE)
     access = (_FOLDER / "access.sql").read_text(encoding="utf-8")
-    for name, value in (("app", APP), ("backup", BACKUP), ("schema", SCHEMA), ("vectors", holds)):
+    told = {"app": APP, "backup": BACKUP, "schema": SCHEMA, "vectors": holds, "own": OWN, "named": NAMED}
+    for name, value in {**told, "definers": ", ".join(f"'{name}'" for name in DEFINERS)}.items():
         access = access.replace(f"{{{name}}}", value)
     run(access)
 
@@ -132,7 +203,9 @@ def _make_roles(connection: psycopg.Connection[Any], run: Callable[[sql.Composed
                     run(sql.SQL("CREATE ROLE {} NOLOGIN").format(name))
             except (psycopg.errors.DuplicateObject, psycopg.errors.UniqueViolation):
                 pass  # made for another database of this server in the meantime
-        if connection.execute("SELECT pg_has_role(%s, 'SET')", (role,)).fetchone() != (True,):
+        if connection.execute(
+            "SELECT pg_has_role(%s, 'SET') AND pg_has_role(%s, 'USAGE')", (role, role)
+        ).fetchone() != (True,):
             run(sql.SQL("GRANT {} TO CURRENT_USER").format(name))
 
 
@@ -157,9 +230,7 @@ def _vector_schema(connection: psycopg.Connection[Any]) -> str:
         "SELECT n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"
     ).fetchone()
     if row is None:
-        raise StoreUnavailable(
-            "the database has no pgvector", hint="Let its owner run CREATE EXTENSION vector in it, once."
-        )
+        raise StoreUnavailable("the database has no pgvector", hint=_VECTOR_HINT)
     return str(row[0])
 
 

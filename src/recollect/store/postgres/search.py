@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
-from recollect.store.postgres.database import STEPS, Database
-from recollect.store.postgres.vectors import active_model, as_text
+from recollect.store.postgres.database import QUERIES, STEPS, Database
+from recollect.store.postgres.vectors import as_text
 from recollect.store.rows.search import RowSearch, search_filter, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.searchtext import WEAKER_SHARE
@@ -29,14 +29,16 @@ _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 10_000  # words whose frequency is kept in mind
 _FIRST_LOOK = 64  # how many of the nearest documents are held against the filter at first
 EXACT = 20_000  # vectors of one owner and tier up to which all of them are compared
-_ASKED = {1: 0.0}
+SHARE = 0.1  # of all vectors, from which the approximate index finds an owner's without going through all others
+_SPREAD = 4  # vectors asked of that index for each document wanted: some have several
 
 
 class PostgresSearch(RowSearch):
     """The legs of recall over one database."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, exact: int = EXACT) -> None:
         super().__init__(database)
+        self.exact = exact
         self._frequencies: OrderedDict[tuple[int, str, str], tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -52,13 +54,18 @@ class PostgresSearch(RowSearch):
             words = _telling(words, holding, size)
             params = {
                 **search_filter(tx, rows, where),
+                "tier": tier,
                 "words": words,
                 "weights": [max(1e-6, _weight(size, holding[word])) for word in words],
-                "steps": list(STEPS),
+                "steps": list(STEPS[tier]),
                 "length": length,
-                "limit": limit,
             }
-            return [Match(*row) for row in tx.run(f"search.lexical_{tier}", params)]
+            look = max(4 * limit, _FIRST_LOOK)
+            while True:
+                found = [Match(*row) for row in tx.run(f"search.lexical_{tier}", {**params, "look": look})]
+                if len(found) >= limit or look >= size:
+                    return found[:limit]
+                look *= 8
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies among the owner's own documents: as bm25 has them, and smoothed."""
@@ -81,12 +88,13 @@ class PostgresSearch(RowSearch):
         """The best matches by meaning, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            if rows is None or active_model(tx) is None:
+            sizes = rows and tx.run("search.size", {"tier": tier}).fetchone()
+            if rows is None or not sizes or not sizes[3]:
                 return []
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:
-                nearest = _nearest(tx, tier, query, look)
+                nearest = self._nearest(tx, tier, query, look, *sizes[2:])
                 docs = tx.many([doc for doc, _ in nearest])
                 allowed = {row[0]: row for row in tx.run(f"search.allowed_{tier}", {**params, "docs": docs})}
                 if len(allowed) >= limit or len(nearest) < look:
@@ -125,6 +133,18 @@ class PostgresSearch(RowSearch):
             found = tx.rows and tx.run("search.size", {"tier": tier}).fetchone()
             return int(found[2]) if found else 0
 
+    def _nearest(
+        self, tx: Tx, tier: Tier, query: Matrix, limit: int, documents: int, vectors: int
+    ) -> list[tuple[int, float]]:
+        """The nearest documents, by the approximate index where that is both faster and right, else exactly."""
+        params: dict[str, object] = {"tier": tier, "query": as_text(query), "limit": limit, "weaker": WEAKER_SHARE}
+        if vectors > self.exact:
+            found = _nearby(tx, params, vectors)
+            if len(found) >= min(limit, documents):
+                return found[:limit]
+        name = "search.nearest_plain" if documents == vectors else "search.nearest"
+        return [(doc, score) for doc, score in tx.run(name, params)]
+
     def _holding(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
         """How many documents hold each word, remembered while the owner has about as many."""
         found: dict[str, int] = {}
@@ -134,7 +154,7 @@ class PostgresSearch(RowSearch):
                 found[word] = min(known[1], size)
         missing = [word for word in words if word not in found]
         if missing:
-            params = {"tier": tier, "words": missing, "steps": list(STEPS)}
+            params = {"tier": tier, "words": missing, "steps": list(STEPS[tier])}
             counts = dict(tx.run("search.holding", params).fetchall())
             found |= {word: min(counts.get(place, 0), size) for place, word in enumerate(missing, 1)}
             with self._lock:
@@ -168,11 +188,21 @@ def _size(tx: Tx, tier: Tier) -> tuple[int, float]:
     return documents, max(1.0, words / documents) if documents else 1.0
 
 
-def _nearest(tx: Tx, tier: Tier, query: Matrix, limit: int) -> list[tuple[int, float]]:
-    params: dict[str, object] = {"tier": tier, "query": as_text(query), "limit": limit, "weaker": WEAKER_SHARE}
-    sizes = tx.run("search.size", {"tier": tier}).fetchone()
-    if sizes is None:
+def _nearby(tx: Tx, params: dict[str, object], vectors: int) -> list[tuple[int, float]]:
+    """What the approximate index finds, with exact scores; nothing without one, or when few in it are the owner's."""
+    found = tx.run("search.indexes").fetchone()
+    if found is None or vectors < SHARE * found[2]:
         return []
-    plain = sizes[2] == sizes[3]  # one vector a document
-    name = "search.nearest_plain" if plain else "search.nearest"
-    return [(doc, score) for doc, score in tx.run(name, params)]
+    wanted = int(str(params["limit"]))
+    tx.run("search.careful")
+    docs = [row[0] for row in tx.run(_nearby_query(found[0], found[1]), {**params, "limit": _SPREAD * wanted})]
+    scores = dict(tx.run("search.cosines", {**params, "docs": tx.many(docs)}).fetchall())
+    return sorted(scores.items(), key=lambda one: (-one[1], one[0]))
+
+
+def _nearby_query(dim: int, model: int) -> str:
+    """The name of the query that the index of this model can answer."""
+    name = f"search.nearby_{dim}_{model}"
+    if name not in QUERIES:
+        QUERIES[name] = QUERIES["search.nearby"].replace("DIM", str(int(dim))).replace("MODEL", str(int(model)))
+    return name

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg import sql
 
+from recollect.model import Scope
 from recollect.settings import Settings, environment
 from recollect.store.postgres import isolation, schema
 from recollect.store.postgres.address import read_address
@@ -20,12 +22,26 @@ from recollect.store.postgres.memories import PostgresMemories
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.vectors import PostgresVectors
 from recollect.store.rows import index
+from recollect.store.rows.audit import RowAudit
 from recollect.store.rows.captures import RowCaptures
+from recollect.store.rows.contexts import RowContexts
 from recollect.store.rows.digests import RowDigests
 from recollect.store.rows.distillations import RowDistillations
 from recollect.store.rows.gists import RowGists
+from recollect.store.rows.keys import RowKeys
 from recollect.store.rows.ledger import RowLedger
+from recollect.store.rows.notes import RowNotes
+from recollect.store.rows.quotas import RowQuotas
 from recollect.store.rows.sessions import RowSessions
+from recollect.store.terms import terms_of
+
+if TYPE_CHECKING:
+    from recollect.store.engines.following import Follower
+    from recollect.store.postgres.tables import PostgresTables
+
+# How a connection works. A pooler in transaction mode loses it, so a login made by `database init` has it by itself.
+SESSION = {"TimeZone": "UTC", "lock_timeout": LOCK_TIMEOUT, "plan_cache_mode": "force_custom_plan"}
+POOLED = {"prepare_threshold": None}  # what one transaction prepares, the next finds elsewhere or not at all
 
 
 class PostgresStore:
@@ -39,10 +55,10 @@ class PostgresStore:
             max_size=settings.database_connections,
             statement_seconds=settings.database_statement_seconds,
             configure=lambda connection: _configure(connection, layout),
-            options={"autocommit": True},
+            options={"autocommit": True, **(POOLED if settings.database_pooler else {})},
         )
         try:
-            self.database = Database(self._pool)
+            self.database = Database(self._pool, terms_of(settings))
             self._make_ports()
         except BaseException:
             self._pool.close()
@@ -57,9 +73,15 @@ class PostgresStore:
         self.ledger = RowLedger(self.database)
         self.gists = RowGists(self.database)
         self.memories = PostgresMemories(self.database)
+        self.contexts = RowContexts(self.database, self.memories)
         self.search = PostgresSearch(self.database)
         self.vectors = PostgresVectors(self.database)
         self.keeping = PostgresKeeping(self.database, self.bodies)
+        self.keys = RowKeys(self.database)
+        self.quotas = RowQuotas(self.database)
+        self.audit = RowAudit(self.database)
+        self.notes = RowNotes(self.database)
+        self.engine: Follower | None = None  # beside the store, when the settings name one
         with self._pool.connection() as connection, store_errors():
             isolation.require(connection)
         with self.database.read(None) as tx:
@@ -67,26 +89,40 @@ class PostgresStore:
         if not current:
             self.keeping.rebuild()
 
+    @property
+    def tables(self) -> PostgresTables:
+        """Every owner's rows as they are, for moving them to another store."""
+        from recollect.store.postgres.tables import PostgresTables
+
+        return PostgresTables(self.database)
+
     def backup(self, target: Path) -> int:
         """Write a verified copy to `target`; returns its size in bytes."""
-        raise NotImplementedError
+        from recollect.store.postgres.backup import backup
+
+        return backup(self.database, target)
+
+    def together(self, scope: Scope) -> AbstractContextManager[None]:
+        """Within it, what this thread reads for the scope is of one moment, and costs one transaction."""
+        return self.database.together(scope)
 
     @property
     def closed(self) -> bool:
         return self._pool.closed
 
     def close(self) -> None:
+        if self.engine is not None:
+            self.engine.close()
         self.database.close()
 
 
 def _configure(connection: Linked, layout: schema.Layout) -> None:
     """Set a new connection up: the schema of this version, its names, and the role that sees one owner at a time."""
-    if schema.current(connection) < schema.newest():
-        schema.migrate(connection, layout)
+    schema.prepare(connection, layout)
     set_up(connection)
     connection.execute(schema.search_path(connection))
     _become(connection, schema.APP)
-    for name, value in (("TimeZone", "UTC"), ("lock_timeout", LOCK_TIMEOUT), ("plan_cache_mode", "force_custom_plan")):
+    for name, value in SESSION.items():
         connection.execute("SELECT set_config(%s, %s, false)", (name, value))
 
 

@@ -60,9 +60,12 @@ class PostgresVectors:
         made: dict[int, Waiting] = {}
         for scope, places in by_owner.items():
             with self._db.read(scope) as tx:
+                texts = {
+                    tier: _texts(tx, tier, [found[at][2] for at in places if found[at][1] == tier]) for tier in TIERS
+                }
                 for place in places:
                     _, tier, doc, ticket = found[place]
-                    made[place] = Waiting(tier, doc, ticket, *_texts(tx, tier, doc))
+                    made[place] = Waiting(tier, doc, ticket, *texts[tier][doc])
         return [made[place] for place in range(len(found))]
 
     def put(self, model: tuple[str, int], vectors: Iterable[tuple[Waiting, Matrix]]) -> int:
@@ -72,7 +75,7 @@ class PostgresVectors:
         stored = 0
         for scope, items in self._by_owner(given).items():
             with self._db.write(scope) as tx:
-                stored += sum(_put(tx, active, item, matrix) for item, matrix in items)
+                stored += _put(tx, active, items)
         return stored
 
     def _activate(self, model: tuple[str, int]) -> int:
@@ -118,21 +121,44 @@ class PostgresVectors:
         return self.pending()
 
 
-def _texts(tx: Tx, tier: Tier, doc: int) -> tuple[tuple[str, ...], int]:
-    """What is embedded of a row, and how much of it the user said."""
-    rows = tx.run(f"vectors.{tier}_text", {"doc": doc}).fetchall()
-    if tier == "turn":
-        return embedded_texts(*index.turn_texts(rows))
-    return ((str(rows[0][0]) if rows else " "),), 1
+def _texts(tx: Tx, tier: Tier, docs: list[int]) -> dict[int, tuple[tuple[str, ...], int]]:
+    """What is embedded of each row, and how much of it the user said."""
+    if not docs:
+        return {}
+    rows = tx.run(f"vectors.{tier}_texts", {"docs": tx.many(docs)}).fetchall()
+    if tier != "turn":
+        found = dict(rows)
+        return {doc: ((found.get(doc, " "),), 1) for doc in docs}
+    said: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}
+    for doc, who, text in rows:
+        said[doc].append((who, text))
+    return {doc: embedded_texts(*index.turn_texts(spoken)) for doc, spoken in said.items()}
 
 
-def _put(tx: Tx, model: int, item: Waiting, matrix: Matrix) -> bool:
-    key: dict[str, object] = {"tier": item.tier, "doc": item.doc}
-    if tx.rows is None or tx.run("vectors.is_waiting", key).fetchone() is None:
-        return False
-    old = len(tx.run("vectors.drop_old", key).fetchall())
-    rows = [as_text(row) for row in matrix.reshape(-1, matrix.shape[-1])]
-    tx.run("vectors.add", {**key, "model": model, "leading": item.leading, "vectors": rows})
-    tx.run("vectors.count", {"tier": item.tier, "docs": 0 if old else 1, "vectors": len(rows) - old})
-    tx.run("vectors.done", {**key, "ticket": item.ticket})
-    return True
+def _put(tx: Tx, model: int, items: list[tuple[Waiting, Matrix]]) -> int:
+    """Store the vectors of one owner's documents, those that still wait, in a few statements."""
+    if tx.rows is None:
+        return 0
+    stored = 0
+    for tier in TIERS:
+        mine = {item.doc: (item, matrix) for item, matrix in items if item.tier == tier}
+        if not mine:
+            continue
+        key: dict[str, object] = {"tier": tier, "docs": tx.many(list(mine))}
+        still = [row[0] for row in tx.run("vectors.still_waiting", key)]
+        old = tx.run("vectors.drop_old", {"tier": tier, "docs": tx.many(still)}).fetchall()
+        rows = [row for doc in still for row in _rows(*mine[doc])]
+        docs, places, by_user, texts = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
+        given = {"tier": tier, "model": model, "docs": docs, "places": places, "by_user": by_user, "vectors": texts}
+        tx.run("vectors.add", given)
+        known = len({doc for (doc,) in old})
+        tx.run("vectors.count", {"tier": tier, "docs": len(still) - known, "vectors": len(rows) - len(old)})
+        tickets = [mine[doc][0].ticket for doc in still]
+        tx.run("vectors.done", {"tier": tier, "docs": tx.many(still), "tickets": tickets})
+        stored += len(still)
+    return stored
+
+
+def _rows(item: Waiting, matrix: Matrix) -> list[tuple[int, int, bool, str]]:
+    vectors = matrix.reshape(-1, matrix.shape[-1])
+    return [(item.doc, place, place < item.leading, as_text(row)) for place, row in enumerate(vectors)]

@@ -15,6 +15,7 @@ from recollect.model import DELEGATED, Cost, Event, Scope, Session
 from recollect.store.port import Covered, Ingested, Seen
 from recollect.store.rows.appending import Appending, Fate, as_json, session_key, set_facts
 from recollect.store.rows.bodies import RowBodies
+from recollect.store.rows.quotas import take
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project
 
 _KEY_BYTES = 16
@@ -52,6 +53,7 @@ class RowCaptures:
             appending = Appending(tx, rows, changes=changes, transcript=file)
             fates = Counter(self._add(appending, event) for event in events)
             appending.finish()
+            take(tx, rows.owner, ingests=bool(fates["added"] or fates["changed"]))
             row = _session_row(tx, rows, about)
             if row is not None:
                 _set_project(tx, rows.owner, row, about.project)

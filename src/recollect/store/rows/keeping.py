@@ -6,17 +6,21 @@ What stays of what was forgotten is a tombstone of ids, so that no replay brings
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from hashlib import sha256
 
 from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
 from recollect.model import SAID, Scope
-from recollect.store.port import Ages, Receipt, Upkeep
+from recollect.store import copies
+from recollect.store.port import UPKEEP, Ages, Receipt, Upkeep
 from recollect.store.rows import index
 from recollect.store.rows.appending import session_key
+from recollect.store.rows.audit import UPKEEP as ITSELF
+from recollect.store.rows.audit import audit
 from recollect.store.rows.bodies import RowBodies
-from recollect.store.rows.memories import audit, tombstone_key, tombstone_of_source
+from recollect.store.rows.memories import tombstone_key, tombstone_of_source
 from recollect.store.rows.tx import Database, Tx
 
 
@@ -36,7 +40,7 @@ class RowKeeping:
             counts = _forget_memory(tx, rows.owner, row, memory_id, iso(at))
             audit(tx, rows.owner, at, "forget", memory_id, counts)
             self._mark_deleted(tx)
-        return Receipt(counts, self._scrub())
+        return self._receipt(counts)
 
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt:
         """The session and its subagents: their events, turns, gists, and the memories made from them."""
@@ -54,7 +58,7 @@ class RowKeeping:
             self._mark_deleted(tx)
             files = self._bodies.sweep_unreferenced(tx, rows.owner)
         self._bodies.remove(scope, rows.owner, files)
-        return Receipt(counts, self._scrub())
+        return self._receipt(counts)
 
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt:
         """Everything of the owner; in a scope with a project, everything of that project."""
@@ -75,7 +79,7 @@ class RowKeeping:
             self._mark_deleted(tx)
             files = self._bodies.sweep_unreferenced(tx, rows.owner)
         self._bodies.remove(scope, rows.owner, files)
-        return Receipt(counts, self._scrub())
+        return self._receipt(counts)
 
     def forgotten(self, scope: Scope, session: str) -> datetime | None:
         """When a session of this id was forgotten, if it was."""
@@ -87,37 +91,92 @@ class RowKeeping:
             found = tx.run("keeping.buried", params).fetchone()
             return None if found is None else from_iso(found[0])
 
-    def upkeep(self, *, now: datetime, ages: Ages) -> Upkeep:
-        """Archive what is old and unread, redact and then purge what was deleted."""
-        total = Upkeep()
+    def upkeep(
+        self,
+        *,
+        now: datetime,
+        ages: Ages,
+        steps: Collection[str] = UPKEEP,
+        dry_run: bool = False,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> Upkeep:
+        """Archive what is old and unread or ended long ago, redact and then purge what was deleted.
+
+        One owner after the other, each wholly or not at all; `stop` is asked between them. With `dry_run` everything is
+        counted and nothing is changed.
+        """
+        total: Counter[str] = Counter()
         for scope in self._db.owners():
-            with self._db.write(scope) as tx:
-                done = _upkeep(tx, now, ages)
-                if done.redacted or done.purged:
-                    self._mark_deleted(tx)
-            total = Upkeep(total.archived + done.archived, total.redacted + done.redacted, total.purged + done.purged)
-        self._scrub()
-        return total
+            if stop():
+                break
+            try:
+                with self._db.write(scope) as tx:
+                    done = _upkeep(tx, now, ages, steps)
+                    total.update(done)
+                    if done["redacted"] or done["purged"]:
+                        self._mark_deleted(tx)
+                    if dry_run:
+                        raise _NotMeant
+            except _NotMeant:
+                continue
+        if not dry_run:
+            self._scrub()
+        return Upkeep(**total)
+
+    def _receipt(self, counts: Mapping[str, int]) -> Receipt:
+        remains = self._scrub()
+        with self._db.read(None) as tx:
+            noted = dict(tx.run("notes.all", {"prefix": copies.PREFIX}))
+        return Receipt(counts, not remains, remains, copies.held(copies.listed(noted)))
 
     def _mark_deleted(self, tx: Tx) -> None:
         """Within a transaction that deletes content: note that its bytes are to go from the files too."""
+        tx.run("keeping.scrub_due")
 
-    def _scrub(self) -> bool:
-        """Leave no byte of what was deleted; False when that has to wait."""
+    def scrub_due(self) -> bool:
+        """Whether bytes of what was deleted may still lie in the files."""
+        with self._db.read(None) as tx:
+            return tx.run("keeping.is_scrub_due").fetchone() is not None
+
+    def _scrubbed(self, scrub: Callable[[], bool]) -> bool:
+        """Have the files written anew; what is deleted in the meantime stays due, and so does all when it fails."""
+        with self._db.write(None) as tx:
+            tx.run("keeping.scrub_begins")
+            tx.run("keeping.scrub_undue")
+        if not scrub():
+            return False
+        with self._db.write(None) as tx:
+            tx.run("keeping.scrub_done")
+        return True
+
+    def _scrub(self) -> tuple[str, ...]:
+        """Leave no byte of what was deleted, as far as that can be done now; says where some may be left."""
         raise NotImplementedError
 
 
-def _upkeep(tx: Tx, now: datetime, ages: Ages) -> Upkeep:
-    params = {"now": iso(now), "before": iso(ages.archive_before), "reads": ages.archive_reads}
-    archived = list(tx.run("keeping.to_archive", params))
-    for owner, memory_id in archived:
-        audit(tx, owner, now, "archive", memory_id, {})
-    redacted = _redact(tx, now, ages.redact_before)
-    purged = list(tx.run("keeping.to_purge", {"before": iso(ages.purge_before)}))
-    for row, owner, memory_id in purged:
+class _NotMeant(Exception):
+    """Ends a transaction that was only to be counted."""
+
+
+def _upkeep(tx: Tx, now: datetime, ages: Ages, steps: Collection[str]) -> Counter[str]:
+    done: Counter[str] = Counter()
+    params = {"now": iso(now), "before": iso(ages.archive_before)}
+    for step, query in (("archive", "to_archive"), ("expire", "to_expire")):
+        if step in steps:
+            given = {**params, "reads": ages.archive_reads} if step == "archive" else params
+            found = list(tx.run(f"keeping.{query}", given))
+            for owner, memory_id in found:
+                audit(tx, owner, now, step, memory_id, {}, actor=ITSELF)
+            done[f"{step}d"] += len(found)
+    if "redact" in steps:
+        done["redacted"] += _redact(tx, now, ages.redact_before)
+    for row, owner, memory_id in (
+        list(tx.run("keeping.to_purge", {"before": iso(ages.purge_before)})) if "purge" in steps else ()
+    ):
         _forget_memory(tx, owner, row, memory_id, iso(now))
-        audit(tx, owner, now, "purge", memory_id, {})
-    return Upkeep(len(archived), redacted, len(purged))
+        audit(tx, owner, now, "purge", memory_id, {}, actor=ITSELF)
+        done["purged"] += 1
+    return done
 
 
 def _forget_memory(tx: Tx, owner: int, row: int, memory_id: str, at: str) -> dict[str, int]:
@@ -171,5 +230,5 @@ def _redact(tx: Tx, now: datetime, before: datetime) -> int:
         tx.run("keeping.drop_versions", {"row": row})
         _bury_source(tx, owner, row, iso(now))
         tx.run("keeping.redact", {"row": row, "empty_hash": sha256(b"").digest()})
-        audit(tx, owner, now, "redact", memory_id, {})
+        audit(tx, owner, now, "redact", memory_id, {}, actor=ITSELF)
     return len(found)

@@ -14,6 +14,8 @@ from recollect.errors import Conflict, NotFound, ScopeError, StoreCorrupt
 from recollect.model import SAID, Evidence, Memory, MemoryVersion, Scope
 from recollect.store.port import Filter
 from recollect.store.rows import index
+from recollect.store.rows.audit import audit
+from recollect.store.rows.quotas import take
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project, project_row
 from recollect.text import content_hash, dedup_key
 
@@ -192,12 +194,6 @@ class RowMemories:
                 tx.run("memories.touch", params)
 
 
-def audit(tx: Tx, owner: int, at: datetime, action: str, subject: str, details: Mapping[str, object]) -> None:
-    """Note what was done to what, in the transaction that does it. Never content."""
-    params = {"owner": owner, "at": iso(at), "action": action, "subject": subject, "details": json.dumps(dict(details))}
-    tx.run("memories.audit", params)
-
-
 def tombstone_key(memory_id: str) -> bytes:
     """What stays of a forgotten memory: its id, so that an import cannot bring it back."""
     return b"memory:" + memory_id.encode()
@@ -253,11 +249,12 @@ def _add_one(tx: Tx, owner: int, memory: Memory) -> None:
 
 
 def _insert(tx: Tx, owner: int, memory: Memory, project: int | None) -> int:
+    take(tx, owner, ingests=memory.maker == SAID, memories=memory.deleted_at is None)
     params = {**params_of(memory), "owner": owner, "project": project}
     doc = int(tx.row("memories.add", params)[0])
     if memory.deleted_at is None:
         index.add(tx, "memory", doc)
-    audit(tx, owner, memory.recorded_at, "remember", memory.id, {"kind": memory.kind})
+    audit(tx, owner, tx.terms.clock(), "remember", memory.id, {"kind": memory.kind})
     return doc
 
 
@@ -271,12 +268,13 @@ def _rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
         raise Conflict(f"memory {memory.id} is at version {before.version}, not {memory.version}")
     was, is_ = before.deleted_at is None, memory.deleted_at is None
     again = was != is_ or any(getattr(before, name) != getattr(memory, name) for name in _INDEXED)
+    take(tx, rows.owner, memories=is_ and not was)
     if again and was:
         index.drop(tx, "memory", found[0], vectors=not is_)
     if any(getattr(before, name) != getattr(memory, name) for name in _WORDED):
         tx.run("memories.keep_version", {"row": found[0], "until": iso(at)})
     try:
-        tx.run("memories.update", {**params_of(memory), "row": found[0]})
+        tx.run("memories.update", {**params_of(memory), "row": found[0], "at": iso(at)})
     except tx.violated:
         raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
     if again and is_:
@@ -289,7 +287,7 @@ def _end(tx: Tx, owner: int, old: Memory, new: Memory) -> None:
     params = {"owner": owner, "id": old.id, "version": old.version, "by": new.id, "at": iso(at)}
     if not tx.one("memories.supersede", params):
         raise Conflict(f"memory {old.id} changed since it was read")
-    audit(tx, owner, new.recorded_at, "supersede", old.id, {"by": new.id})
+    audit(tx, owner, tx.terms.clock(), "supersede", old.id, {"by": new.id})
 
 
 def evidence_text(memory: Memory) -> str:

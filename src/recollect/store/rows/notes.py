@@ -35,7 +35,7 @@ class RowNotes:
                 done = tx.run("notes.add", {"key": key, "value": value})
             else:
                 done = tx.run("notes.replace", {"key": key, "value": value, "expected": expected})
-            return done.fetchone() is not None
+            return bool(done.fetchall())
 
     def drop(self, key: str) -> None:
         with self._db.write(None) as tx:

@@ -12,6 +12,7 @@ from recollect.errors import StoreCorrupt
 from recollect.model import Body, Event, Raw, Scope, Session, Turn
 from recollect.store.rows import index
 from recollect.store.rows.appending import Appending, as_json, ensure_session, set_facts
+from recollect.store.rows.quotas import take
 from recollect.store.rows.tx import Database, Rows, Tx
 from recollect.text import content_hash
 
@@ -80,6 +81,7 @@ class RowSessions:
             appending = Appending(tx, tx.ensure())
             added = [appending.add(event) == "added" for event in events]
             appending.finish()
+            take(tx, appending.rows.owner, ingests=any(added))
         return added
 
     def history(

@@ -6,13 +6,17 @@ nothing; a writer that may be the first asks for `ensure()`.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from recollect.model import Scope, Tier
+from recollect.errors import NotFound
+from recollect.model import KEEPER, Scope, Tier
+from recollect.store.terms import Terms
 
+MAY_ONLY_READ = "your role in this context lets you read, not write"
 _NOTHING: Mapping[str, object] = {}
 
 
@@ -44,10 +48,13 @@ class Tx:
     """A transaction; each database has its own `run`."""
 
     violated: type[Exception]  # what breaking a unique constraint raises
+    terms: Terms  # what it is held to
 
     def __init__(self, scope: Scope | None, rows: Rows | None) -> None:
         self.scope = scope
         self.rows = rows
+        self.began = time.perf_counter()
+        self.heads: dict[int, Any] | None = None  # by owner, where the audit stands; None: it is read each time
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         """Run the query of that name (`file.query`)."""
@@ -64,6 +71,11 @@ class Tx:
     def take_words(self, tier: Tier, doc: int) -> int:
         """Take a row out of the full-text index before it changes; returns whose it is."""
         raise NotImplementedError
+
+    def put_notes(self, rows: Sequence[Mapping[str, object]]) -> None:
+        """Add rows to the audit."""
+        for row in rows:
+            self.run("audit.add", row)
 
     def one(self, query: str, params: Mapping[str, object] = _NOTHING) -> int | None:
         """The single integer a query returns, or None."""
@@ -103,9 +115,19 @@ class Database(Protocol):
     def read(self, scope: Scope | None) -> AbstractContextManager[Tx]: ...
     def snapshot(self, scope: Scope | None) -> AbstractContextManager[Tx]: ...
     def write(self, scope: Scope | None) -> AbstractContextManager[Tx]: ...
+    def touch(self, scope: Scope) -> AbstractContextManager[Tx]:
+        """For a small write that nothing else hangs on; it does not wait for other writers of the owner."""
+        ...
+
     def owners(self) -> Iterable[Scope | None]:
         """The scopes that together are the whole store: each owner's, or None where one transaction sees them all."""
         ...
+
+
+def require_member(scope: Scope) -> None:
+    """For a scope nobody was let into: NotFound when it is a shared context, whether it is there or not."""
+    if scope.by not in (None, KEEPER):
+        raise NotFound("no such context", hint="`recollect contexts` lists yours.")
 
 
 def ensure_project(tx: Tx, owner: int, name: str) -> int:

@@ -30,13 +30,13 @@ class SqliteBodies(RowBodies):
         if body.data is None:
             return
         path = self._path(owner, body.hash)
-        stored = path.stat().st_size if path.exists() else _write(path, packed(body.data))
+        stored = path.stat().st_size if path.exists() else write_body(path, packed(body.data))
         self._add(tx, owner, body, stored, None)
 
     def mend(self, tx: Tx, owner: int, body: Body) -> None:
         path = self._path(owner, body.hash)
         if body.data is not None and not path.exists() and self._is_named(tx, owner, bytes.fromhex(body.hash)):
-            _write(path, packed(body.data))
+            write_body(path, packed(body.data))
 
     def _content(self, tx: Tx, owner: int, body_hash: str) -> bytes | None:
         try:
@@ -82,7 +82,7 @@ def _hash_of(path: Path) -> bytes:
         return b""
 
 
-def _write(path: Path, data: bytes) -> int:
+def write_body(path: Path, data: bytes) -> int:
     """A whole private file under its final name, on the disk, or none; returns its size."""
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:

@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from recollect.errors import (
     ForkedHandle,
     InvalidInput,
     RecollectError,
+    ScopeError,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -29,13 +30,14 @@ from recollect.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from recollect.model import Scope, Tier
+from recollect.model import KEEPER, Scope, Tier
 from recollect.store import datadir
 from recollect.store.rows.index import texts_of
-from recollect.store.rows.tx import Answer, Tx
+from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Tx, require_member
 from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries, load_migrations
 from recollect.store.stems import stems
+from recollect.store.terms import Terms, terms_in
 
 try:
     import fcntl
@@ -148,18 +150,34 @@ def owned(owner: int, words: Iterable[str]) -> str:
     return " ".join([f"{owner}x{word}" for word in words])
 
 
-def _begun(connection: apsw.Connection, scope: Scope | None) -> SqliteTx:
+def _begun(connection: apsw.Connection, scope: Scope | None, terms: Terms, *, writing: bool = False) -> SqliteTx:
     tx = SqliteTx(connection, scope)
+    tx.terms = terms
     if scope is not None:
+        if scope.by not in (None, KEEPER):
+            _let_in(tx, scope, writing)
         tx.rows = tx.find()
     return tx
+
+
+def _let_in(tx: SqliteTx, scope: Scope, writing: bool) -> None:
+    """Whoever asks for a shared context must have joined it; to write they need the role for it."""
+    assert scope.by is not None
+    owner = tx.one("sessions.owner", {"tenant": scope.tenant, "user": scope.user})
+    asks = {"owner": owner, "member_tenant": scope.by[0], "member": scope.by[1]}
+    found = None if owner is None else tx.run("contexts.role", asks).fetchone()
+    if found is None:
+        require_member(scope)
+    elif writing and not (found[0] in ("reviewer", "admin") or (found[0] == "writer" and not found[1])):
+        raise ScopeError(MAY_ONLY_READ)
 
 
 class Database:
     """The connections to one file: one for writing, as many for reading as there are threads that read."""
 
-    def __init__(self, path: Path, *, sqlite_version: str | None = None) -> None:
+    def __init__(self, path: Path, *, sqlite_version: str | None = None, terms: Terms | None = None) -> None:
         self.path = path
+        self.terms = terms or terms_in(path.parent)
         self.wal = not is_wal_reset_vulnerable(sqlite_version or apsw.sqlite_lib_version())
         self._pid = os.getpid()
         self._write_lock = threading.RLock()
@@ -249,21 +267,28 @@ class Database:
 
     @contextmanager
     def read(self, scope: Scope | None) -> Iterator[SqliteTx]:
-        """A transaction for reading; its statements see the newest commit each."""
-        with self.reading() as connection:
-            yield _begun(connection, scope)
+        """A transaction for reading; its statements see the newest commit each.
+
+        In a shared context they see one moment: who was a member when it began reads nothing that came after.
+        """
+        with self.moment() if scope is not None and scope.by is not None else self.reading() as connection:
+            yield _begun(connection, scope, self.terms)
 
     @contextmanager
     def snapshot(self, scope: Scope | None) -> Iterator[SqliteTx]:
         """A transaction whose statements all see the same moment."""
         with self.moment() as connection:
-            yield _begun(connection, scope)
+            yield _begun(connection, scope, self.terms)
 
     @contextmanager
     def write(self, scope: Scope | None) -> Iterator[SqliteTx]:
         """One write transaction: all of it is kept, or none. Nests into the outer one."""
         with self.writing() as connection:
-            yield _begun(connection, scope)
+            yield _begun(connection, scope, self.terms, writing=True)
+
+    def touch(self, scope: Scope) -> AbstractContextManager[SqliteTx]:
+        """A small write; a file has one writer, so it waits its turn."""
+        return self.write(scope)
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:

@@ -5,19 +5,19 @@ Deleted content is overwritten (secure_delete, FTS5 secure-delete) and the write
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 
 import apsw
 
-from recollect.store.port import Health
+from recollect.store.port import Health, Size
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
-from recollect.store.rows.tx import Tx
 from recollect.store.sqlite.bodies import SqliteBodies
-from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
+from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database, SqliteTx
 from recollect.store.sqlite.vectors import active_model
 
+_LOGGED = ("the write-ahead log or slack of the file: a reader or a full disk kept it from being written anew",)
 _COUNTED = ("sessions", "events", "turns", "gists", "memories", "vectors", "pending")
 
 
@@ -29,23 +29,38 @@ class SqliteKeeping(RowKeeping):
     def __init__(self, database: Database, bodies: SqliteBodies) -> None:
         super().__init__(database, bodies)
 
-    def _mark_deleted(self, tx: Tx) -> None:
-        tx.run("keeping.scrub_due")
-
-    def _scrub(self) -> bool:
+    def _scrub(self) -> tuple[str, ...]:
         """Leave no byte of what was deleted, now or, when a reader or a full disk prevents it, at the next upkeep."""
-        with self._db.read(None) as tx:
-            due = tx.run("keeping.is_scrub_due").fetchone()
-        if due is None:
-            return self._db.checkpoint()
-        if not self._db.scrub():
+        if not self.scrub_due():
+            return () if self._db.checkpoint() else _LOGGED
+        if not self._scrubbed(self._db.scrub):
             self._db.checkpoint()
-            return False
-        with self._db.write(None) as tx:
-            tx.run("keeping.scrub_done")
-        return self._db.checkpoint()
+            return _LOGGED
+        return () if self._db.checkpoint() else _LOGGED
 
-    def rebuild(self) -> Mapping[str, int]:
+    def vacuum(self, *, full: bool = False) -> Mapping[str, int]:
+        """Let SQLite learn anew how its indexes are used; with `full`, write the whole file anew without its gaps."""
+        before = self._db.path.stat().st_size
+        with self._db.write(None) as tx:
+            tx.run("keeping.optimize")
+            if full:
+                tx.run("keeping.scrub_due")
+        self._scrub()
+        return {"freed": max(0, before - self._db.path.stat().st_size)}
+
+    def reindex(self) -> Mapping[str, int]:
+        """Make every index of the database again, the full-text index too."""
+        with self._db.write(None) as tx:
+            tx.run("keeping.reindex")
+        return self.rebuild()
+
+    def sizes(self) -> list[Size]:
+        """What each table takes, the largest first."""
+        with self._db.read(None) as tx:
+            found = tx.run("keeping.pages").fetchall()
+            return [Size(name, _rows_of(tx, name), whole, indexes) for name, whole, indexes in found]
+
+    def rebuild(self, stop: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
         """Make the full-text index again from the rows; readers see the old one until the new one is whole."""
         with self._db.write(None) as tx:
             counts = index.rebuild(tx)
@@ -87,6 +102,11 @@ class SqliteKeeping(RowKeeping):
         if bad := self._bodies.damaged():
             checks["bodies"] = f"{len(bad)} damaged or missing: {', '.join(bad[:5])}"
         return checks
+
+
+def _rows_of(tx: SqliteTx, table: str) -> int:
+    quoted = '"' + table.replace('"', '""') + '"'
+    return int(tx.connection.execute(f"SELECT count(*) FROM {quoted}").get)  # noqa: S608 - the name is the catalog's
 
 
 def _name(id_: str | bytes) -> str:

@@ -105,6 +105,7 @@ class _Saving:
         self._bury()
         for owner, found in records.items():
             self._load(self._scope(owner), found)
+        self._share()
         counts = self._target.keeping.health(deep=False).counts
         return {
             **{name: counts[name] for name in ("sessions", "events", "gists", "memories")},
@@ -194,6 +195,22 @@ class _Saving:
 
     def _session(self, row: int) -> str:
         return self._sessions.get(row) or f"recovered-{row}"
+
+    def _share(self) -> None:
+        """Shared contexts and who is in them: only members whose name another row has too, so that no stranger is."""
+        known = {(scope.tenant, scope.user) for scope in self._owners.values()}
+        for name, query in (("contexts", "contexts.add"), ("members", "contexts.put_member")):
+            for row in self._reading.table(name):
+                scope = self._scope(row["owner"])
+                named = (row["member_tenant"], row["member"]) in known if name == "members" else True
+                if scope.by is None or not named:
+                    self._lost += 1
+                    continue
+                try:
+                    with self._target.database.write(scope) as tx:
+                        tx.run(query, {**row, "owner": tx.ensure().owner})
+                except RecollectError:
+                    self._lost += 1
 
     def _bury(self) -> None:
         """What was forgotten stays forgotten: its keys are taken over too."""

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from recollect.model import Scope
 from recollect.store import datadir
 from recollect.store.rows import index
+from recollect.store.rows.audit import RowAudit
 from recollect.store.rows.captures import RowCaptures
+from recollect.store.rows.contexts import RowContexts
 from recollect.store.rows.digests import RowDigests
 from recollect.store.rows.distillations import RowDistillations
 from recollect.store.rows.gists import RowGists
+from recollect.store.rows.keys import RowKeys
 from recollect.store.rows.ledger import RowLedger
 from recollect.store.rows.memories import RowMemories
+from recollect.store.rows.notes import RowNotes
+from recollect.store.rows.quotas import RowQuotas
 from recollect.store.rows.sessions import RowSessions
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.keeping import SqliteKeeping
 from recollect.store.sqlite.search import SqliteSearch
 from recollect.store.sqlite.vectors import SqliteVectors
+from recollect.store.terms import Terms
+
+if TYPE_CHECKING:
+    from recollect.store.engines.following import Follower
+    from recollect.store.sqlite.tables import SqliteTables
 
 FILE_NAME = "recollect.db"
 
@@ -25,8 +38,8 @@ FILE_NAME = "recollect.db"
 class SqliteStore:
     """All ports, one file, one set of connections."""
 
-    def __init__(self, data_dir: Path) -> None:
-        self.database = Database(datadir.prepare(data_dir) / FILE_NAME)
+    def __init__(self, data_dir: Path, terms: Terms | None = None) -> None:
+        self.database = Database(datadir.prepare(data_dir) / FILE_NAME, terms=terms)
         self.sessions = RowSessions(self.database)
         self.bodies = SqliteBodies(self.database)
         self.captures = RowCaptures(self.database, self.bodies)
@@ -35,13 +48,30 @@ class SqliteStore:
         self.ledger = RowLedger(self.database)
         self.gists = RowGists(self.database)
         self.memories = RowMemories(self.database)
+        self.contexts = RowContexts(self.database, self.memories)
         self.search = SqliteSearch(self.database)
         self.vectors = SqliteVectors(self.database)
         self.keeping = SqliteKeeping(self.database, self.bodies)
+        self.keys = RowKeys(self.database)
+        self.quotas = RowQuotas(self.database)
+        self.audit = RowAudit(self.database)
+        self.notes = RowNotes(self.database)
+        self.engine: Follower | None = None  # beside the store, when the settings name one
         with self.database.read(None) as tx:
             current = index.is_current(tx)
         if not current:
             self.keeping.rebuild()
+
+    def together(self, scope: Scope) -> AbstractContextManager[None]:
+        """Reading from the file of this process costs nothing to begin."""
+        return nullcontext()
+
+    @property
+    def tables(self) -> SqliteTables:
+        """Every owner's rows as they are, for moving them to another store."""
+        from recollect.store.sqlite.tables import SqliteTables
+
+        return SqliteTables(self.database)
 
     def backup(self, target: Path) -> int:
         """Write a verified copy to `target`; returns its size in bytes."""
@@ -50,4 +80,6 @@ class SqliteStore:
         return backup(self.database, target)
 
     def close(self) -> None:
+        if self.engine is not None:
+            self.engine.close()
         self.database.close()

@@ -55,7 +55,7 @@ CREATE TABLE proposals (              -- copies: of the private memory only its 
   memory          text COLLATE "C",   -- what it became
   withdrawn_by    text,
   withdrawn_at    timestamptz,
-  PRIMARY KEY (tenant, row),
+  PRIMARY KEY (tenant, owner, row),
   UNIQUE (tenant, owner, id),
   FOREIGN KEY (tenant, owner) REFERENCES contexts (tenant, owner)
 ) {partitioned};

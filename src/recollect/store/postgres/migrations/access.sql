@@ -1,5 +1,7 @@
 -- Who may see what. Run after every migration and safe to run again: whatever tables there are, each with a tenant gets
--- the same policies, so that a new one cannot be forgotten. `{app}` and `{backup}` are the roles.
+-- the same policies, so that a new one cannot be forgotten. `{app}` and `{backup}` are the roles. Other programs may be at
+-- work meanwhile: functions are replaced in place, never dropped (what takes or gives something else gets a new name), and
+-- a table is only locked when something about it is not as it should be.
 
 -- Which owner a transaction is for: set by `enter` for this transaction alone, and nothing without it.
 CREATE OR REPLACE FUNCTION current_tenant() RETURNS text LANGUAGE sql STABLE PARALLEL SAFE
@@ -10,11 +12,16 @@ RETURN nullif(current_setting('recollect.owner', true), '')::bigint;
 
 -- Begin a transaction for a scope: whose rows it may see from here on, and their numbers. The owner's number is looked up
 -- here, under the policy on `owners`, so that the caller cannot name another's. One writer of an owner at a time.
-CREATE OR REPLACE FUNCTION enter(_tenant text, _username text, _project text, _writing boolean, _making boolean)
+-- An owner whose name begins with @ is a context that several share: who asks must be named too, and have joined it; to
+-- write they need the role for it. Whoever is not let in is told what they are told of a context that does not exist:
+-- nothing. Work of the store itself is asked by nobody ('').
+CREATE OR REPLACE FUNCTION enter(_tenant text, _username text, _project text, _writing boolean, _making boolean,
+                                 _by_tenant text DEFAULT NULL, _by_username text DEFAULT NULL)
 RETURNS TABLE (owner bigint, project bigint) LANGUAGE plpgsql AS $$
 DECLARE
   _owner bigint;
   _row bigint;
+  _may text;
 BEGIN
   PERFORM set_config('recollect.tenant', _tenant, true), set_config('recollect.username', _username, true),
           set_config('recollect.owner', '', true);
@@ -22,6 +29,19 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtextextended(_tenant || chr(31) || _username, 1380143188));
   END IF;
   SELECT o.row INTO _owner FROM owners o WHERE o.tenant = _tenant AND o.username = _username;
+  IF left(_username, 1) = '@' AND _by_username IS DISTINCT FROM '' THEN
+    PERFORM set_config('recollect.owner', coalesce(_owner::text, ''), true);
+    SELECT CASE WHEN m.role IN ('reviewer', 'admin') OR (m.role = 'writer' AND NOT c.reviewed) THEN 'write' ELSE 'read' END
+      INTO _may FROM members m JOIN contexts c ON c.tenant = m.tenant AND c.owner = m.owner
+      WHERE m.tenant = _tenant AND m.owner = _owner AND m.member_tenant = _by_tenant AND m.member = _by_username
+        AND m.joined_at IS NOT NULL;
+    PERFORM set_config('recollect.owner', '', true);
+    IF _may IS NULL THEN
+      RETURN;
+    ELSIF _writing AND _may = 'read' THEN
+      RAISE EXCEPTION 'this member may only read' USING ERRCODE = 'RC001';
+    END IF;
+  END IF;
   IF _owner IS NULL AND _making THEN
     INSERT INTO owners (tenant, username) VALUES (_tenant, _username) RETURNING owners.row INTO _owner;
   END IF;
@@ -40,41 +60,61 @@ BEGIN
 END $$;
 
 -- What looks at more than one owner does so by the names below and in no other way: each runs as `{backup}`, which may
--- read everything, and gives numbers and names of owners, never content.
-
-DROP FUNCTION IF EXISTS every_owner(), waiting(text, integer), whose(text, bigint[]), totals(), matches(text, text[], float8[]);
+-- read everything, and gives numbers and names of owners, never content. Those that look over the whole store answer only
+-- in a transaction that is for nobody: whoever works for an owner cannot ask who else there is.
 
 -- Every owner, for work that goes through the whole store one owner after the other.
-CREATE FUNCTION every_owner() RETURNS TABLE (tenant text, username text)
+CREATE OR REPLACE FUNCTION every_owner() RETURNS TABLE (tenant text, username text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
-'SELECT o.tenant, o.username FROM owners o ORDER BY o.tenant, o.row';
+'SELECT o.tenant, o.username FROM owners o WHERE current_tenant() IS NULL ORDER BY o.tenant, o.row';
 
 -- Texts of a tier that wait for a vector, the newest first.
-CREATE FUNCTION waiting(_tier text, _limit integer) RETURNS TABLE (tenant text, username text, doc bigint, ticket bigint)
+CREATE OR REPLACE FUNCTION waiting(_tier text, _limit integer) RETURNS TABLE (tenant text, username text, doc bigint, ticket bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
 'SELECT o.tenant, o.username, p.doc, p.ticket FROM pending p JOIN owners o ON o.tenant = p.tenant AND o.row = p.owner
- WHERE p.tier = _tier ORDER BY p.doc DESC LIMIT _limit';
+ WHERE p.tier = _tier AND current_tenant() IS NULL ORDER BY p.doc DESC LIMIT _limit';
 
 -- Whose these waiting documents are.
-CREATE FUNCTION whose(_tier text, _docs bigint[]) RETURNS TABLE (doc bigint, tenant text, username text)
+CREATE OR REPLACE FUNCTION whose(_tier text, _docs bigint[]) RETURNS TABLE (doc bigint, tenant text, username text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
 'SELECT p.doc, o.tenant, o.username FROM pending p JOIN owners o ON o.tenant = p.tenant AND o.row = p.owner
- WHERE p.tier = _tier AND p.doc = ANY (_docs)';
+ WHERE p.tier = _tier AND p.doc = ANY (_docs) AND current_tenant() IS NULL';
+
+-- The shared contexts that whoever this transaction is for belongs to or was asked into, and nobody else's.
+CREATE OR REPLACE FUNCTION memberships()
+RETURNS TABLE (context text, name text, reviewed boolean, own_approval boolean, made_at timestamptz, role text, added_by text,
+               added_at timestamptz, joined_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS $$
+  SELECT o.username, c.name, c.reviewed, c.own_approval, c.made_at, m.role, m.added_by, m.added_at, m.joined_at
+  FROM members m JOIN contexts c ON c.tenant = m.tenant AND c.owner = m.owner
+  JOIN owners o ON o.tenant = m.tenant AND o.row = m.owner
+  WHERE m.member_tenant = current_tenant() AND m.member = nullif(current_setting('recollect.username', true), '')
+  ORDER BY c.name, o.username
+$$;
+
+-- What an API key opens, asked before it is known whose transaction this is. The hash is of 256 random bits: it opens nothing.
+CREATE OR REPLACE FUNCTION key_of(_id text)
+RETURNS TABLE (hash bytea, tenant text, username text, env text, permissions text, project text, expires_at timestamptz,
+               revoked_at timestamptz, last_used_at timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
+'SELECT k.hash, o.tenant, o.username, k.env, k.permissions, k.project, k.expires_at, k.revoked_at, k.last_used_at
+ FROM api_keys k JOIN owners o ON o.tenant = k.tenant AND o.row = k.owner WHERE k.id = _id AND current_tenant() IS NULL';
 
 -- How much there is of everything.
-CREATE FUNCTION totals()
+CREATE OR REPLACE FUNCTION totals()
 RETURNS TABLE (sessions bigint, events bigint, turns bigint, gists bigint, memories bigint, vectors bigint, pending bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
 'SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events), (SELECT count(*) FROM turns),
         (SELECT count(*) FROM gists), (SELECT count(*) FROM memories WHERE deleted_at IS NULL),
-        (SELECT coalesce(sum(vectored), 0)::bigint FROM indexed), (SELECT count(*) FROM pending)';
+        (SELECT coalesce(sum(vectored), 0)::bigint FROM indexed), (SELECT count(*) FROM pending)
+ WHERE current_tenant() IS NULL';
 
 -- The documents of this transaction's owner that hold these stems: which of them, how often (in steps), how long it is.
 -- A function, because a policy would keep the planner from the index: full-text match is not leak-proof. The owner is part
 -- of every lexeme and comes from `enter`, not from who calls.
-CREATE FUNCTION matches(_tier text, _words text[], _steps float8[])
+CREATE OR REPLACE FUNCTION matches(_tier text, _words text[], _steps float8[])
 RETURNS TABLE (word integer, times float8, doc bigint, size integer)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS $$
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
   SELECT a.word::integer, s.times, w.doc, w.size
   FROM unnest(_words) WITH ORDINALITY a (stem, word)
   CROSS JOIN unnest(_steps) WITH ORDINALITY s (times, step)
@@ -82,50 +122,60 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
     SELECT w.doc, w.size FROM words w
     WHERE w.tenant = current_tenant() AND w.owner = current_owner()
       AND w.search @@ (quote_literal(left(_tier, 1) || current_owner() || 'x' || a.stem || '~' || s.step))::tsquery
+    OFFSET 0  -- each lexeme by the index: else the planner may compare every document with every lexeme
   ) w
 $$;
 
 DO $access$
 DECLARE
   _table record;
+  _policy record;
+  _rule text;
 BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I, %I', '{schema}', '{app}', '{backup}');
   EXECUTE format('GRANT USAGE ON SEQUENCE numbers TO %I', '{app}');
   FOR _table IN
-    SELECT c.oid, c.relname, c.relkind, EXISTS (
-             SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped) AS owned
-    FROM pg_class c WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition
-    ORDER BY c.relname
+    SELECT c.oid, c.relname, c.relkind, c.relispartition, c.relrowsecurity AND c.relforcerowsecurity AS forced,
+           EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped) AS owned,
+           coalesce((SELECT string_agg(concat_ws(' ', p.policyname, p.cmd, p.roles, p.qual, p.with_check), '; ' ORDER BY p.policyname)
+                     FROM pg_policies p WHERE p.schemaname = '{schema}' AND p.tablename = c.relname), '') AS policies
+    FROM pg_class c WHERE c.relnamespace = '{schema}'::regnamespace AND c.relkind IN ('r', 'p', 'v') ORDER BY c.relname
   LOOP
     EXECUTE format('REVOKE ALL ON %I FROM PUBLIC', _table.relname);
-    EXECUTE format('GRANT SELECT ON %I TO %I', _table.relname, '{backup}');
-    IF _table.relkind = 'v' THEN
-      EXECUTE format('GRANT SELECT ON %I TO %I', _table.relname, '{app}');
-      CONTINUE;
-    ELSIF NOT _table.owned THEN
-      EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO %I', _table.relname, '{app}');
-      CONTINUE;
-    END IF;
-    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', _table.relname);
-    EXECUTE format('ALTER TABLE %I FORCE ROW LEVEL SECURITY', _table.relname);
-    EXECUTE format('DROP POLICY IF EXISTS own ON %I', _table.relname);
-    EXECUTE format('DROP POLICY IF EXISTS whole ON %I', _table.relname);
-    EXECUTE format('CREATE POLICY whole ON %I FOR SELECT TO %I USING (true)', _table.relname, '{backup}');
-    IF _table.relname = 'owners' THEN
-      EXECUTE format($policy$
-        CREATE POLICY own ON %I TO %I
-        USING (tenant = (SELECT current_tenant())
-               AND username = (SELECT nullif(current_setting('recollect.username', true), '')))
-        $policy$, _table.relname, '{app}');
+    IF _table.relispartition THEN  -- used through its parent; by itself it would know no owners
+      EXECUTE format('REVOKE ALL ON %I FROM %I', _table.relname, '{app}');
+      _rule := '';
     ELSE
-      EXECUTE format($policy$
-        CREATE POLICY own ON %I TO %I
-        USING (tenant = (SELECT current_tenant()) AND owner = (SELECT current_owner()))
-        $policy$, _table.relname, '{app}');
+      EXECUTE format('GRANT SELECT ON %I TO %I', _table.relname, '{backup}');
+      IF _table.relkind = 'v' THEN
+        EXECUTE format('GRANT SELECT ON %I TO %I', _table.relname, '{app}');
+        CONTINUE;
+      ELSIF NOT _table.owned THEN
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO %I', _table.relname, '{app}');
+        CONTINUE;
+      END IF;
+      _rule := CASE WHEN _table.relname = 'owners' THEN $own${named}$own$ ELSE $own${own}$own$ END;
     END IF;
+    IF NOT _table.forced THEN
+      EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', _table.relname);
+    END IF;
+    IF _rule <> '' AND _table.policies <> format('own ALL {%s} %s; whole SELECT {%s} true', '{app}', _rule, '{backup}')
+       OR _rule = '' AND _table.policies <> '' THEN
+      FOR _policy IN SELECT p.polname FROM pg_policy p WHERE p.polrelid = _table.oid LOOP
+        EXECUTE format('DROP POLICY %I ON %I', _policy.polname, _table.relname);
+      END LOOP;
+      IF _rule <> '' THEN
+        EXECUTE format('CREATE POLICY own ON %I TO %I USING ', _table.relname, '{app}') || _rule;
+        EXECUTE format('CREATE POLICY whole ON %I FOR SELECT TO %I USING (true)', _table.relname, '{backup}');
+      END IF;
+    END IF;
+    CONTINUE WHEN _table.relispartition;
     IF _table.relname = 'audit' THEN  -- what was written there stays
       EXECUTE format('REVOKE ALL ON audit FROM %I', '{app}');
       EXECUTE format('GRANT SELECT, INSERT ON audit TO %I', '{app}');
+    ELSIF _table.relname = 'owners' THEN  -- a number is given, not chosen: one that is taken would tell that it is
+      EXECUTE format('REVOKE ALL ON owners FROM %I', '{app}');
+      EXECUTE format('GRANT SELECT, INSERT (tenant, username) ON owners TO %I', '{app}');
     ELSE
       EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO %I', _table.relname, '{app}');
     END IF;
@@ -135,11 +185,17 @@ BEGIN
   EXECUTE format('GRANT INSERT, DELETE, SELECT (tenant, owner, tier, doc, size) ON words TO %I', '{app}');
   EXECUTE format('GRANT CREATE ON SCHEMA %I TO %I', '{schema}', '{backup}');
   FOR _table IN
-    SELECT p.oid::regprocedure AS name, p.prosecdef FROM pg_proc p WHERE p.pronamespace = '{schema}'::regnamespace
+    SELECT p.oid::regprocedure AS name, p.prosecdef, r.rolname AS owner,
+           format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (ARRAY[{definers}]) AS known
+    FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner WHERE p.pronamespace = '{schema}'::regnamespace
   LOOP
     EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', _table.name);
+    IF _table.prosecdef AND NOT _table.known THEN  -- not ours: it stays whose it is, and nobody's to call
+      EXECUTE format('REVOKE ALL ON FUNCTION %s FROM %I, %I', _table.name, '{app}', '{backup}');
+      CONTINUE;
+    END IF;
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I, %I', _table.name, '{app}', '{backup}');
-    IF _table.prosecdef THEN
+    IF _table.prosecdef AND _table.owner <> '{backup}' THEN
       EXECUTE format('ALTER FUNCTION %s OWNER TO %I', _table.name, '{backup}');
     END IF;
   END LOOP;

@@ -35,7 +35,12 @@ ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket;
 DELETE FROM pending WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc;
 
 -- name: drop_vectors
-WITH gone AS (DELETE FROM vectors WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc RETURNING doc)
+WITH gone AS (DELETE FROM vectors WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc RETURNING doc),
+told AS (
+  INSERT INTO engine_changes (tenant, owner, tier, doc, ticket)
+  SELECT :tenant, :owner, :tier, g.doc, nextval('numbers') FROM (SELECT DISTINCT doc FROM gone) g
+  WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'vector_engine')
+  ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket)
 UPDATE indexed SET vectored = vectored - (SELECT count(DISTINCT doc) FROM gone), vectors = vectors - (SELECT count(*) FROM gone)
 WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND EXISTS (SELECT 1 FROM gone);
 

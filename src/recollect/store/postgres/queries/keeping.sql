@@ -101,6 +101,13 @@ DELETE FROM projects p WHERE p.tenant = :tenant AND p.owner = :owner
 UPDATE memories SET archived_at = :now, version = version + 1
 WHERE tenant = :tenant AND owner = :owner AND archived_at IS NULL AND deleted_at IS NULL
   AND recorded_at < :before AND occurred_at < :before AND access_count < :reads
+  AND confirmed_at IS NULL AND (accessed_at IS NULL OR accessed_at < :before)
+RETURNING owner, id;
+
+-- name: to_expire
+UPDATE memories SET archived_at = :now, version = version + 1
+WHERE tenant = :tenant AND owner = :owner AND archived_at IS NULL AND deleted_at IS NULL
+  AND expires_at < :before AND (accessed_at IS NULL OR accessed_at < :before)
 RETURNING owner, id;
 
 -- name: to_redact
@@ -126,3 +133,35 @@ SELECT key, convert_to(text, 'UTF8'), text_hash FROM events WHERE tenant = :tena
 
 -- name: memory_texts
 SELECT id, convert_to(content, 'UTF8'), content_hash FROM memories WHERE tenant = :tenant AND owner = :owner;
+
+-- name: scrub_due
+INSERT INTO meta (key, value) SELECT 'scrub_due', '1' WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = 'scrub_due')
+ON CONFLICT DO NOTHING;
+
+-- name: is_scrub_due
+SELECT value FROM meta WHERE key IN ('scrub_due', 'scrub_begun') LIMIT 1;
+
+-- What is deleted while it runs is due again.
+-- name: scrub_begins
+INSERT INTO meta (key, value) VALUES ('scrub_begun', '1') ON CONFLICT DO NOTHING;
+
+-- name: scrub_undue
+DELETE FROM meta WHERE key = 'scrub_due';
+
+-- name: scrub_done
+DELETE FROM meta WHERE key = 'scrub_begun';
+
+-- Partitions count with their table. The rows are the server's estimate: counting them all would take as long as a backup.
+-- name: sizes
+SELECT coalesce(p.relname, c.relname), sum(greatest(c.reltuples, 0))::bigint, sum(pg_total_relation_size(c.oid))::bigint,
+       sum(pg_indexes_size(c.oid))::bigint
+FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid LEFT JOIN pg_class p ON p.oid = i.inhparent
+WHERE c.relnamespace = :schema::text::regnamespace AND c.relkind = 'r'
+GROUP BY 1 ORDER BY 3 DESC, 1;
+
+-- name: vacuumed
+SELECT c.relname FROM pg_class c WHERE c.relnamespace = :schema::text::regnamespace AND c.relkind = 'r' ORDER BY c.relname;
+
+-- name: vector_indexes
+SELECT c.relname FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+WHERE c.relnamespace = :schema::text::regnamespace AND c.relkind = 'i' AND a.amname IN ('hnsw', 'ivfflat', 'gin') ORDER BY c.relname;

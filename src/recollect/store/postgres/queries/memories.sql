@@ -25,7 +25,8 @@ UPDATE memories
 SET kind = :kind, origin = :origin, session = :session, content = :content, why = :why, tags = :tags, importance = :importance,
     confidence = :confidence, evidence = :evidence, anchors = :anchors, meta = :meta, dedup_key = :dedup_key,
     content_hash = :content_hash, occurred_at = :occurred_at, superseded_by = :superseded_by, superseded_at = :superseded_at,
-    expires_at = :expires_at, archived_at = :archived_at, deleted_at = :deleted_at, trust = :trust, maker = :maker, slot = :slot,
+    expires_at = :expires_at, archived_at = :archived_at,
+    accessed_at = CASE WHEN archived_at IS NOT NULL AND :archived_at::timestamptz IS NULL THEN :at::timestamptz ELSE accessed_at END, deleted_at = :deleted_at, trust = :trust, maker = :maker, slot = :slot,
     confirmed_at = :confirmed_at, version = :version::integer + 1
 WHERE tenant = :tenant AND row = :row AND version = :version::integer;
 
@@ -100,9 +101,6 @@ ORDER BY occurred_at, id;
 UPDATE memories SET access_count = access_count + :reads, accessed_at = :at
 WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible};
 
--- name: audit
-INSERT INTO audit (tenant, owner, at, action, subject, details) VALUES (:tenant, :owner, :at, :action, :subject, :details);
-
 -- Many at once: the rows are a JSON array with an object for each.
 
 -- name: known_ids
@@ -151,8 +149,3 @@ WITH given AS (SELECT * FROM json_to_recordset(:rows::json) AS r (doc bigint, si
   SELECT :tenant, :owner, 'memory', g.doc, g.size, g.search::tsvector FROM given g)
 INSERT INTO pending (tenant, owner, tier, doc, ticket)
 SELECT :tenant, :owner, 'memory', g.doc, nextval('numbers') FROM given g;
-
--- name: audit_rows
-INSERT INTO audit (tenant, owner, at, action, subject, details)
-SELECT :tenant, :owner, r.at, 'remember', r.id, json_build_object('kind', r.kind)
-FROM json_to_recordset(:rows::json) AS r (at timestamptz, id text, kind text);

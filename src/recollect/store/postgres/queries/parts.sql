@@ -50,3 +50,18 @@ CASE WHEN kind IN ('tool_call', 'edit', 'test_run') THEN 'call' ELSE role END
 row, owner, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta, dedup_key,
   content_hash, occurred_at, recorded_at, accessed_at, access_count, version, superseded_by, superseded_at, expires_at, archived_at,
   deleted_at, trust, maker, slot, confirmed_at, project_name
+
+-- name: proposal_columns
+id, source, project, kind, content, why, tags, importance, origin, trust, maker, evidenced, occurred_at, reason,
+  proposed_tenant, proposed_by, proposed_at, state, decided_by, decided_at, decision, edited, memory, withdrawn_by, withdrawn_at
+
+-- bm25 as FTS5 counts it (k1 = 1.2, b = 0.75), over the owner's own documents: the words' inverse document frequencies and
+-- the documents' average length are given.
+-- name: bm25
+SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2 / (h.times + 1.2 * (0.25 + 0.75 * h.size / :length::float8))) AS score
+  FROM matches(:tier, :words::text[], :steps::float8[]) h GROUP BY h.doc ORDER BY score DESC, h.doc LIMIT :look
+
+-- The similarity of a document from its sides: what the user said, and what answered.
+-- name: both
+CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said
+     ELSE (1 - :weaker) * greatest(said, heard) + :weaker * least(said, heard) END

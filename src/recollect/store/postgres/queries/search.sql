@@ -1,36 +1,26 @@
 -- The two legs of recall, and the rows behind what they find.
 
--- bm25 as FTS5 counts it (k1 = 1.2, b = 0.75), over the owner's own documents. `:weights` are the words' inverse document
--- frequencies, `:length` is how long the owner's documents are on average.
+-- The best by words are taken first and held against the filter then: of thousands that share a word few are read.
 -- name: lexical_memory
-WITH found AS MATERIALIZED (
-  SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2
-                    / (h.times + 1.2 * (0.25 + 0.75 * h.size / :length::float8))) AS score
-  FROM matches('memory', :words::text[], :steps::float8[]) h GROUP BY h.doc)
-SELECT f.doc, f.score, 0, 0, m.occurred_at FROM found f JOIN memories m ON m.tenant = :tenant AND m.row = f.doc
-WHERE m.owner = :owner
+SELECT f.doc, f.score, 0, 0, m.occurred_at FROM ({bm25}) f
+JOIN memories m ON m.tenant = :tenant AND m.owner = :owner AND m.row = f.doc
+WHERE true
   {memory_filter}
-ORDER BY f.score DESC, f.doc LIMIT :limit;
+ORDER BY f.score DESC, f.doc;
 
 -- name: lexical_gist
-WITH found AS MATERIALIZED (
-  SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2
-                    / (h.times + 1.2 * (0.25 + 0.75 * h.size / :length::float8))) AS score
-  FROM matches('gist', :words::text[], :steps::float8[]) h GROUP BY h.doc)
-SELECT f.doc, f.score, g.session, 0, g.occurred_at FROM found f JOIN gists g ON g.tenant = :tenant AND g.row = f.doc
-WHERE g.owner = :owner
+SELECT f.doc, f.score, g.session, 0, g.occurred_at FROM ({bm25}) f
+JOIN gists g ON g.tenant = :tenant AND g.owner = :owner AND g.row = f.doc
+WHERE true
   {gist_filter}
-ORDER BY f.score DESC, f.doc LIMIT :limit;
+ORDER BY f.score DESC, f.doc;
 
 -- name: lexical_turn
-WITH found AS MATERIALIZED (
-  SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2
-                    / (h.times + 1.2 * (0.25 + 0.75 * h.size / :length::float8))) AS score
-  FROM matches('turn', :words::text[], :steps::float8[]) h GROUP BY h.doc)
-SELECT f.doc, f.score, t.session, t.ordinal, t.occurred_at FROM found f JOIN turns t ON t.tenant = :tenant AND t.row = f.doc
-WHERE t.owner = :owner
+SELECT f.doc, f.score, t.session, t.ordinal, t.occurred_at FROM ({bm25}) f
+JOIN turns t ON t.tenant = :tenant AND t.owner = :owner AND t.row = f.doc
+WHERE true
   {turn_filter}
-ORDER BY f.score DESC, f.doc LIMIT :limit;
+ORDER BY f.score DESC, f.doc;
 
 -- name: holding
 SELECT word, count(*) FROM matches(:tier, :words::text[], :steps::float8[]) GROUP BY word;
@@ -38,26 +28,42 @@ SELECT word, count(*) FROM matches(:tier, :words::text[], :steps::float8[]) GROU
 -- name: size
 SELECT rows, words, vectored, vectors FROM indexed WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
 
--- The nearest documents: exactly, over all of the owner's vectors of the tier.
+-- The nearest documents, exactly: all of the owner's vectors of the tier are compared.
 -- name: nearest
-SELECT doc, CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said
-                 ELSE (1 - :weaker) * greatest(said, heard) + :weaker * least(said, heard) END AS score
-FROM (
+SELECT doc, {both} AS score FROM (
   SELECT doc, max(cosine) FILTER (WHERE by_user) AS said, max(cosine) FILTER (WHERE NOT by_user) AS heard
   FROM (SELECT doc, by_user, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
         WHERE tenant = :tenant AND owner = :owner AND tier = :tier OFFSET 0) v GROUP BY doc
 ) d ORDER BY score DESC, doc LIMIT :limit;
 
--- The nearest documents of one tier with one vector each.
+-- The same where each document has one vector. `+ 0.0`: else the planner may take the approximate index by itself.
 -- name: nearest_plain
 SELECT doc, 1 - (vector <=> :query::halfvec) AS score FROM vectors
 WHERE tenant = :tenant AND owner = :owner AND tier = :tier
 ORDER BY (vector <=> :query::halfvec) + 0.0, doc LIMIT :limit;
 
+-- The documents of the nearest vectors, by the approximate index: their scores are made from all of their vectors after.
+-- The dimension and the model are written in (DIM, MODEL), as they are in the index.
+-- name: nearby
+SELECT doc FROM (
+  SELECT doc, vector::halfvec(DIM) <=> :query::halfvec(DIM) AS distance FROM vectors
+  WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND model = MODEL
+  ORDER BY vector::halfvec(DIM) <=> :query::halfvec(DIM) LIMIT :limit
+) v GROUP BY doc ORDER BY min(distance);
+
+-- name: careful
+SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', '200', true),
+       set_config('hnsw.max_scan_tuples', '200000', true), set_config('enable_seqscan', 'off', true),
+       set_config('enable_sort', 'off', true);
+
+-- name: indexes
+SELECT m.dim, m.row, c.reltuples::bigint FROM pg_class c JOIN models m ON m.row = (SELECT value::bigint FROM meta WHERE key = 'embedding_model')
+WHERE c.oid = 'vectors'::regclass AND EXISTS (
+  SELECT 1 FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
+  WHERE i.indrelid = c.oid AND i.indisvalid AND n.relname = 'vectors_hnsw_' || m.row);
+
 -- name: cosines
-SELECT doc, CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said
-                 ELSE (1 - :weaker) * greatest(said, heard) + :weaker * least(said, heard) END AS score
-FROM (
+SELECT doc, {both} AS score FROM (
   SELECT doc, max(cosine) FILTER (WHERE by_user) AS said, max(cosine) FILTER (WHERE NOT by_user) AS heard
   FROM (SELECT doc, by_user, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
         WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[])) v GROUP BY doc

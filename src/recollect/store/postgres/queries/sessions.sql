@@ -1,7 +1,7 @@
 -- Sessions, their events and turns.
 
 -- name: enter
-SELECT owner, project FROM enter(:tenant, :username, :project, :writing, :making);
+SELECT owner, project FROM enter(:tenant, :username, :project, :writing, :making, :by_tenant, :by_username);
 
 -- name: project
 SELECT row FROM projects WHERE tenant = :tenant AND owner = :owner AND name = :name;

@@ -12,7 +12,7 @@ INSERT INTO meta (key, value) SELECT 'embedding_model', row FROM models WHERE na
 ON CONFLICT (key) DO NOTHING;
 
 -- name: deactivate
-DELETE FROM meta WHERE key = 'embedding_model';
+DELETE FROM meta WHERE key IN ('embedding_model', 'vector_engine');
 
 -- name: every_owner
 SELECT tenant, username FROM every_owner();
@@ -26,32 +26,39 @@ SELECT doc, tenant, username FROM whose(:tier, :docs::bigint[]);
 -- name: pending
 SELECT pending FROM totals();
 
--- name: memory_text
-SELECT content, why FROM memories WHERE tenant = :tenant AND row = :doc;
+-- name: memory_texts
+SELECT row, content FROM memories WHERE tenant = :tenant AND owner = :owner AND row = ANY (:docs::bigint[]);
 
--- name: gist_text
-SELECT content FROM gists WHERE tenant = :tenant AND row = :doc;
+-- name: gist_texts
+SELECT row, content FROM gists WHERE tenant = :tenant AND owner = :owner AND row = ANY (:docs::bigint[]);
 
--- name: turn_text
-SELECT {speaker}, text FROM events WHERE tenant = :tenant AND turn = :doc AND {spoken} ORDER BY position;
+-- name: turn_texts
+SELECT turn, {speaker}, text FROM events
+WHERE tenant = :tenant AND owner = :owner AND turn = ANY (:docs::bigint[]) AND {spoken} ORDER BY turn, position;
 
--- name: is_waiting
-SELECT 1 FROM pending WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc;
+-- name: still_waiting
+SELECT doc FROM pending WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[]);
 
 -- name: drop_old
-DELETE FROM vectors WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc RETURNING place;
+DELETE FROM vectors WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[]) RETURNING doc;
 
 -- name: add
+WITH told AS (
+  INSERT INTO engine_changes (tenant, owner, tier, doc, ticket)
+  SELECT :tenant, :owner, :tier, d.doc, nextval('numbers') FROM (SELECT DISTINCT unnest(:docs::bigint[]) AS doc) d
+  WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'vector_engine')
+  ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket)
 INSERT INTO vectors (tenant, owner, tier, doc, place, by_user, model, vector)
-SELECT :tenant, :owner, :tier, :doc, v.place - 1, v.place <= :leading, :model, v.vector::halfvec
-FROM unnest(:vectors::text[]) WITH ORDINALITY v (vector, place);
+SELECT :tenant, :owner, :tier, v.doc, v.place, v.by_user, :model, v.vector::halfvec
+FROM unnest(:docs::bigint[], :places::smallint[], :by_user::boolean[], :vectors::text[]) v (doc, place, by_user, vector);
 
 -- name: count
 UPDATE indexed SET vectored = vectored + :docs, vectors = vectors + :vectors
 WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
 
 -- name: done
-DELETE FROM pending WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc AND ticket = :ticket;
+DELETE FROM pending p USING unnest(:docs::bigint[], :tickets::bigint[]) d (doc, ticket)
+WHERE p.tenant = :tenant AND p.owner = :owner AND p.tier = :tier AND p.doc = d.doc AND p.ticket = d.ticket;
 
 -- name: clear
 DELETE FROM vectors WHERE tenant = :tenant AND owner = :owner;

@@ -30,7 +30,9 @@ SELECT * FROM tombstones ORDER BY owner, key;
 -- name: audit
 SELECT * FROM audit ORDER BY row;
 
+-- A copy has no vector engine: the one beside the original goes on with that.
 -- name: seal
+DELETE FROM meta WHERE key IN ('vector_engine', 'vector_engine_store');
 INSERT INTO meta (key, value) VALUES ('backup_digest', :digest) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: sealed

@@ -25,7 +25,7 @@ WHERE owner = :owner ORDER BY member_tenant, member;
 
 -- name: put_member
 INSERT INTO members (owner, member_tenant, member, role, added_by, added_at, joined_at)
-VALUES (:owner, :member_tenant, :member, :role, :added_by, :at, :joined_at)
+VALUES (:owner, :member_tenant, :member, :role, :added_by, :added_at, :joined_at)
 ON CONFLICT (owner, member_tenant, member) DO UPDATE SET role = excluded.role;
 
 -- name: join
@@ -71,5 +71,15 @@ UPDATE proposals SET state = :state, decided_by = :decided_by, decided_at = :at,
 WHERE owner = :owner AND id = :id AND state = 'open';
 
 -- name: withdraw
-UPDATE proposals SET state = 'withdrawn', withdrawn_by = :withdrawn_by, withdrawn_at = :at
-WHERE owner = :owner AND id = :id AND state IN ('open', 'approved');
+UPDATE proposals SET state = 'withdrawn', withdrawn_by = :withdrawn_by, withdrawn_at = :at, content = '', why = NULL, tags = '[]',
+  reason = NULL
+WHERE owner = :owner AND id = :id;
+
+-- name: drop_proposals
+DELETE FROM proposals WHERE owner = :owner;
+
+-- name: drop_members
+DELETE FROM members WHERE owner = :owner;
+
+-- name: drop
+DELETE FROM contexts WHERE owner = :owner;

@@ -97,6 +97,12 @@ DELETE FROM projects WHERE owner = :owner AND NOT EXISTS (SELECT 1 FROM sessions
 -- name: to_archive
 UPDATE memories SET archived_at = :now, version = version + 1
 WHERE archived_at IS NULL AND deleted_at IS NULL AND recorded_at < :before AND occurred_at < :before AND access_count < :reads
+  AND confirmed_at IS NULL AND (accessed_at IS NULL OR accessed_at < :before)
+RETURNING owner, id;
+
+-- name: to_expire
+UPDATE memories SET archived_at = :now, version = version + 1
+WHERE archived_at IS NULL AND deleted_at IS NULL AND expires_at < :before AND (accessed_at IS NULL OR accessed_at < :before)
 RETURNING owner, id;
 
 -- name: to_redact
@@ -123,10 +129,29 @@ SELECT id, CAST(content AS BLOB), content_hash FROM memories;
 INSERT INTO meta (key, value) VALUES ('scrub_due', '1') ON CONFLICT DO NOTHING;
 
 -- name: is_scrub_due
-SELECT value FROM meta WHERE key = 'scrub_due';
+SELECT value FROM meta WHERE key IN ('scrub_due', 'scrub_begun') LIMIT 1;
+
+-- What is deleted while it runs is due again.
+-- name: scrub_begins
+INSERT INTO meta (key, value) VALUES ('scrub_begun', '1') ON CONFLICT DO NOTHING;
+
+-- name: scrub_undue
+DELETE FROM meta WHERE key = 'scrub_due';
 
 -- name: scrub_done
-DELETE FROM meta WHERE key = 'scrub_due';
+DELETE FROM meta WHERE key = 'scrub_begun';
 
 -- name: integrity
 PRAGMA integrity_check(5);
+
+-- name: optimize
+PRAGMA optimize;
+
+-- name: reindex
+REINDEX;
+
+-- What each table takes; those of a full-text index count as one.
+-- name: pages
+SELECT s.tbl_name, sum(d.pgsize) AS whole, sum(CASE s.type WHEN 'index' THEN d.pgsize ELSE 0 END)
+FROM dbstat d JOIN sqlite_schema s ON s.name = d.name WHERE d.aggregate = TRUE AND s.tbl_name NOT LIKE 'sqlite_%'
+GROUP BY s.tbl_name ORDER BY whole DESC, s.tbl_name;

@@ -26,6 +26,7 @@ UPDATE memories
 SET kind = :kind, origin = :origin, session = :session, content = :content, why = :why, tags = :tags, importance = :importance, confidence = :confidence,
     evidence = :evidence, anchors = :anchors, meta = :meta, dedup_key = :dedup_key, content_hash = :content_hash,
     occurred_at = :occurred_at, superseded_by = :superseded_by, superseded_at = :superseded_at, expires_at = :expires_at, archived_at = :archived_at,
+    accessed_at = CASE WHEN archived_at IS NOT NULL AND :archived_at IS NULL THEN :at ELSE accessed_at END,
     deleted_at = :deleted_at, trust = :trust, maker = :maker, slot = :slot, confirmed_at = :confirmed_at, version = :version + 1
 WHERE row = :row AND version = :version;
 
@@ -99,6 +100,3 @@ ORDER BY occurred_at, id;
 -- name: touch
 UPDATE memories SET access_count = access_count + :reads, accessed_at = :at
 WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
-
--- name: audit
-INSERT INTO audit (owner, at, action, subject, details) VALUES (:owner, :at, :action, :subject, :details);

@@ -27,6 +27,12 @@ SELECT memory, version, kind, content, why, tags, importance, confidence, until 
 -- name: tombstones
 SELECT owner, key, at FROM tombstones;
 
+-- name: contexts
+SELECT owner, name, reviewed, own_approval, made_at FROM contexts;
+
+-- name: members
+SELECT owner, member_tenant, member, role, added_by, added_at, joined_at FROM members;
+
 -- The same names again, out of the indexes that keep them unique.
 
 -- name: names_of_owners

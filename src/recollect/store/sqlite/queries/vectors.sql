@@ -11,7 +11,7 @@ INSERT INTO meta (key, value) SELECT 'embedding_model', row FROM models WHERE na
 ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: deactivate
-DELETE FROM meta WHERE key = 'embedding_model';
+DELETE FROM meta WHERE key IN ('embedding_model', 'vector_engine');
 
 -- name: waiting
 SELECT doc, ticket FROM pending WHERE tier = :tier ORDER BY doc DESC LIMIT :limit;

@@ -1,0 +1,60 @@
+"""A memory that is there is changed, said anew or taken away: what the façade's verbs for one memory do.
+
+In: the store, a memory or its name, and what is to be different. Out: how it stands then, or a receipt. Secrets are
+taken out of new words first, and a memory whose words change belongs to whatever slot they tell of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from recollect.distill.memory import check_may_supersede, check_preference, checked_changes, new_memory
+from recollect.errors import NotFound
+from recollect.model import Memory, Scope
+from recollect.pipeline.cleaning import without_secrets
+from recollect.settings import Settings
+from recollect.store.port import Receipt, Store
+
+
+def found(store: Store, scope: Scope, memory_id: str, *, deleted: bool = False) -> Memory:
+    """One memory, or NotFound; softly forgotten ones only when `deleted`."""
+    memory = store.memories.get(scope, memory_id)
+    if memory is None or (memory.deleted_at is not None and not deleted):
+        raise NotFound(f"no memory {memory_id[:60]}", hint="`recollect list` shows ids.")
+    return memory
+
+
+def changed(memory: Memory, changes: Mapping[str, Any], settings: Settings) -> Memory:
+    """The memory with these changes, checked and without secrets."""
+    clean, _ = without_secrets(changes, settings)
+    new = replace(memory, **checked_changes(clean))
+    check_preference(new.kind, new.trust)
+    if new.content == memory.content:
+        return new
+    from recollect.pipeline.settling import slot_for
+
+    return replace(new, slot=slot_for(replace(new, slot=None)))
+
+
+def said_anew(old: Memory, content: str, fields: Mapping[str, Any], settings: Settings, now: datetime) -> Memory:
+    """A memory to take the place of another, like it but for what is given."""
+    given = {"kind": old.kind, "tags": old.tags, "importance": old.importance, **fields, "content": content}
+    clean, _ = without_secrets(given, settings)
+    new = new_memory(clean, project=old.project, now=now)
+    check_may_supersede(new, old)
+    return new
+
+
+def forget_said(store: Store, scope: Scope, settings: Settings, session: str | None, now: datetime) -> Receipt:
+    """A session, or without one everything in scope, taken away for good, with what hooks told of it."""
+    from recollect.pipeline.drain import forget_records
+
+    if session is None:
+        receipt = store.keeping.forget_all(scope, at=now)
+    else:
+        receipt = store.keeping.forget_session(scope, session, at=now)
+    forget_records(settings, session=session, project=scope.project)
+    return receipt

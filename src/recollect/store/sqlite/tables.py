@@ -1,0 +1,97 @@
+"""The tables of the embedded store, by its own catalog: for moving an owner's rows as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from recollect.model import Scope
+from recollect.store.rows.tables import DERIVED, NOT_OWNED, VERSIONS, Shapes
+from recollect.store.rows.tx import Tx
+from recollect.store.sqlite.bodies import write_body
+from recollect.store.sqlite.database import Database, SqliteTx
+
+_KINDS = {"INTEGER": "number", "REAL": "real", "TEXT": "text", "BLOB": "bytes"}
+
+
+class SqliteTables:
+    """The tables of one file."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def shapes(self) -> Shapes:
+        found: dict[str, dict[str, str]] = {}
+        with self._db.read(None) as tx:
+            for table, column, kind in tx.run("moving.columns").fetchall():
+                found.setdefault(table, {})[column] = _KINDS.get(kind, "text")
+        return {
+            table: {name: kind for name, kind in columns.items() if name != "owner"}
+            for table, columns in found.items()
+            if ("owner" in columns or table == VERSIONS) and table not in DERIVED | NOT_OWNED
+        }
+
+    def owners(self) -> list[Scope]:
+        with self._db.read(None) as tx:
+            return [Scope.of_owner(tenant, user) for tenant, user in tx.run("moving.owners").fetchall()]
+
+    def read(
+        self, tx: Tx, table: str, columns: Sequence[str], by: str | None = None, values: Sequence[object] = ()
+    ) -> Iterable[tuple[Any, ...]]:
+        if tx.rows is None:
+            return []
+        where = "memory IN (SELECT row FROM memories WHERE owner = :owner)" if table == VERSIONS else "owner = :owner"
+        if by is not None:
+            value = "unhex(value)" if _are_bytes(values) else "value"
+            where += f" AND {_quoted(by)} IN (SELECT {value} FROM json_each(:values))"  # noqa: S608 - catalog names
+        wanted = ", ".join(map(_quoted, columns))
+        query = f"SELECT {wanted} FROM {_quoted(table)} WHERE {where} ORDER BY rowid"  # noqa: S608 - catalog names
+        if table in self._without_rowid(tx):
+            query = query.removesuffix(" ORDER BY rowid")
+        given = json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
+        return cast(
+            Iterable[tuple[Any, ...]], _connection(tx).execute(query, {"owner": tx.rows.owner, "values": given})
+        )
+
+    def add(self, tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+        assert tx.rows is not None
+        owned = () if table == VERSIONS else ("owner",)
+        names = ", ".join(map(_quoted, (*owned, *columns)))
+        marks = ", ".join("?" * (len(owned) + len(columns)))
+        query = f"INSERT INTO {_quoted(table)} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
+        before = (tx.rows.owner,) if owned else ()
+        _connection(tx).executemany(query, [(*before, *row) for row in rows])
+
+    def numbers(self, tx: Tx, table: str, count: int) -> list[int]:
+        last = tx.one("moving.last_number", {"table": table}) or 0
+        return list(range(last + 1, last + 1 + count))
+
+    def body(self, tx: Tx, owner: int, body_hash: bytes) -> bytes | None:
+        path = self._path(owner, body_hash)
+        return path.read_bytes() if path.exists() else None
+
+    def put_body(self, tx: Tx, owner: int, body_hash: bytes, stored: bytes) -> None:
+        path = self._path(owner, body_hash)
+        if not path.exists():
+            write_body(path, stored)
+
+    def _path(self, owner: int, body_hash: bytes) -> Path:
+        name = body_hash.hex()
+        return self._db.path.parent / "bodies" / str(owner) / name[:2] / f"{name}.zst"
+
+    def _without_rowid(self, tx: Tx) -> set[str]:
+        return {name for (name,) in tx.run("moving.without_rowid").fetchall()}
+
+
+def _connection(tx: Tx) -> Any:
+    return cast(SqliteTx, tx).connection
+
+
+def _are_bytes(values: Sequence[object]) -> bool:
+    return bool(values) and isinstance(values[0], bytes)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

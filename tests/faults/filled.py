@@ -1,0 +1,49 @@
+"""A store with something in every table: what a copy of it must hold."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+from recollect.model import Body, Cost, Session
+from recollect.pipeline.digests import digest_due
+from recollect.store.port import Caps, Charge, Distillation, Seen, Store
+from tests.contract.samples import ANN, BOB, EVE, LATER, event, gist, memory, minute
+
+CAPS = Caps(tokens=10**9, usd=10**6)
+
+
+def fill(store: Store, *, items: int = 12) -> None:
+    """Something in every table, of three owners in two tenants."""
+    for scope in (ANN, BOB, EVE):
+        data = f"raw bytes of {scope.user} in {scope.tenant} ".encode() * 400
+        body = Body(hashlib.sha256(data).hexdigest(), "text/plain", len(data), data)
+        about = Session("claude:1", "claude", "a title", "apollo", cwd="/w", models=("m",), meta={"k": "v\t\n\\ ü"})
+        events = [
+            event("claude:1", number, f"walrus {number} of {scope.user}\t\\N\n\\. ☃ " + "x " * number, way="sweep")
+            for number in range(items)
+        ]
+        events[2] = replace(events[2], bodies=(body,))
+        cost = Cost("ab" * 16, "claude:1", minute(1), "m", 1, 2, 3, 4, 5, 6, 0.25, "reported")
+        seen = Seen("/files/one.jsonl", "claude", "claude:1", "read", LATER, turns=(events[0].key,), counts={"n": 1})
+        store.captures.ingest(scope, about, events, [cost], transcript=seen)
+        store.gists.put(scope, gist("claude:1", f"walrus gist of {scope.user}"))
+        first = memory("said once", tags=("t", 'ü"'), why="because", meta={"a": [1, None, "z"]})
+        store.memories.add(scope, first)
+        again = store.memories.update(scope, replace(first, content="said twice"), at=LATER, note="edit")
+        gone = memory("to be forgotten")
+        store.memories.add(scope, gone)
+        store.keeping.forget_memory(scope, gone.id, at=LATER)
+        soft = memory("softly gone")
+        store.memories.add(scope, soft)
+        store.memories.update(scope, replace(soft, deleted_at=LATER), at=LATER, note="delete")
+        store.memories.touch(scope, {again.id: 3}, at=LATER)
+        store.captures.injected(scope, ["ee" * 16], at=LATER)
+        store.distillations.put(scope, Distillation("claude:1", 3, items - 1, LATER, refused={"short": 2}))
+        assert store.ledger.reserve(scope, Charge("turn", "m", 5, 6, 0.1, LATER), CAPS) is not None
+        digest_due(store, scope, lambda: LATER)
+        store.quotas.set(scope, memories=100, ingests=None, at=LATER)
+    team = store.contexts.create(ANN, "team", at=LATER).id
+    store.contexts.add_member(ANN, team, (BOB.tenant, BOB.user), "writer", at=LATER)
+    store.contexts.join(BOB, team, at=LATER)
+    store.bodies.tick(LATER)
