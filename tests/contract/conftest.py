@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import pytest
 from recollect.store.port import Store
 from recollect.store.postgres.schema import Layout
 from recollect.store.sqlite.store import SqliteStore
+from tests.services.postgres import Postgres
 from tests.services.stores import Emptied
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _partitions(request: pytest.FixtureRequest, place: Path, number: int) -> Pos
 Make = Callable[[pytest.FixtureRequest, Path, int], Store]
 STORES: dict[str, Make] = {"sqlite": _sqlite, "postgres": _postgres, "partitions": _partitions}
 # Partitioned tables answer the same queries: these modules show it, and are quick. All pass, if listed.
-PARTITIONED = ("test_memories_contract", "test_forget_contract", "test_gists_contract", "test_search_contract")
+PARTITIONED = ("test_memories_contract", "test_gists_contract", "test_sessions_contract", "test_upkeep_contract")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

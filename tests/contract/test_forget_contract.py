@@ -10,8 +10,9 @@ import pytest
 
 from recollect.errors import NotFound
 from recollect.model import TIERS, Scope
-from recollect.store import portable
-from recollect.store.port import Filter, Receipt, Store
+from recollect.store import copies, portable
+from recollect.store.copies import Copy
+from recollect.store.port import Filter, Held, Receipt, Store
 from tests.contract.samples import (
     ANN,
     BOB,
@@ -60,7 +61,7 @@ def test_a_forgotten_memory_is_gone_and_others_stay(store: Store) -> None:
     stays = fill(store, ANN, "chat:2", "penguin")
     embed_waiting(store)
     receipt = store.keeping.forget_memory(ANN, gone, at=LATER)
-    assert receipt == Receipt({"memories": 1}, complete=True)
+    assert (receipt.counts, receipt.complete) == ({"memories": 1}, not receipt.remains)
     assert (store.memories.get(ANN, gone), store.memories.versions(ANN, gone)) == (None, [])
     assert len(by_meaning(store, ANN, "memory", "walrus")) == len(by_words(store, ANN, "memory", "penguin")) == 1
     assert by_words(store, ANN, "memory", "walrus") == []
@@ -74,7 +75,7 @@ def test_a_forgotten_session_takes_all_that_came_from_it(store: Store) -> None:
     embed_waiting(store)
     assert "walrus" in seen(store, ANN)
     receipt = store.keeping.forget_session(ANN, "chat:1", at=LATER)
-    assert receipt.complete
+    assert receipt.complete is not bool(receipt.remains)
     assert receipt.counts == {"sessions": 1, "events": 3, "turns": 2, "gists": 1, "memories": 1}
     assert store.sessions.get(ANN, "chat:1") is None
     assert store.sessions.history(ANN, "chat:1") == []
@@ -92,7 +93,7 @@ def test_forgetting_all_of_an_owner_leaves_the_others(store: Store) -> None:
     embed_waiting(store)
     others = seen(store, BOB), seen(store, EVE)
     receipt = store.keeping.forget_all(ANN, at=LATER)
-    assert receipt.complete
+    assert receipt.complete is not bool(receipt.remains)
     assert receipt.counts == {"sessions": 2, "events": 6, "turns": 4, "gists": 2, "memories": 2}
     assert [record["type"] for record in portable.export(store, ANN, now=LATER)] == ["recollect"]
     assert (seen(store, BOB), seen(store, EVE)) == others
@@ -114,6 +115,19 @@ def test_forgetting_a_project_leaves_the_rest_of_the_owner(store: Store) -> None
     assert "walrus" in left
     assert "tulip" in left
     assert "penguin" in seen(store, BOB)
+
+
+def test_a_receipt_lists_the_backups_that_may_hold_it_and_never_where_they_are(store: Store) -> None:
+    """P13: with the day by which each is to be deleted."""
+    one = fill(store, ANN, "chat:1", "walrus")
+    assert store.keeping.forget_memory(ANN, one, at=LATER).backups == ()
+    copy = Copy("b1", "/srv/secret-place/copy", "host", T0, LATER, 10, "00")
+    copies.note(store.notes, copy)
+    store.notes.put("backup:broken", "not what was written")
+    receipt = store.keeping.forget_session(ANN, "chat:1", at=LATER)
+    assert receipt.backups == (Held("b1", T0, LATER),)
+    assert "secret-place" not in repr(receipt)
+    store.notes.drop("backup:broken")
 
 
 def test_nothing_to_forget_is_an_empty_receipt(store: Store) -> None:

@@ -11,6 +11,7 @@ import pytest
 from recollect.model import TIERS, Memory
 from recollect.store import portable
 from recollect.store.port import Ages, Filter, Store, Upkeep
+from tests.contract.conftest import NewStore
 from tests.contract.samples import (
     ANN,
     BOB,
@@ -49,6 +50,9 @@ def kept(store: Store, one: Memory) -> Memory:
         pytest.param({}, True, id="old and never read"),
         pytest.param({"access_count": 4}, True, id="old and read four times"),
         pytest.param({"access_count": 5}, False, id="old and read five times"),
+        pytest.param({"accessed_at": NOW - 364 * DAY, "access_count": 1}, False, id="old and read lately"),
+        pytest.param({"accessed_at": NOW - 366 * DAY, "access_count": 1}, True, id="old and read long ago"),
+        pytest.param({"confirmed_at": T0}, False, id="old and confirmed"),
         pytest.param({"recorded_at": NOW - 364 * DAY}, False, id="told lately"),
         pytest.param({"occurred_at": NOW - 364 * DAY}, False, id="happened lately"),
         pytest.param({"recorded_at": NOW - 365 * DAY, "occurred_at": T0}, False, id="a year old to the second"),
@@ -71,6 +75,97 @@ def test_archiving_is_a_change_others_notice(store: Store) -> None:
     store.memories.add(ANN, one)
     upkeep(store)
     assert kept(store, one).version == 2
+
+
+def test_what_somebody_put_back_is_not_put_away_again(store: Store) -> None:
+    """Having put it back counts as having had it in hand: it is left alone for as long as if it had been told then."""
+    one = memory("walrus")
+    store.memories.add(ANN, one)
+    assert upkeep(store).archived == 1
+    back = store.memories.update(ANN, replace(kept(store, one), archived_at=None), at=NOW, note="reinstate")
+    assert upkeep(store, NOW + 100 * DAY) == Upkeep()
+    assert kept(store, one).archived_at is None
+    assert kept(store, one).accessed_at == NOW
+    store.memories.update(ANN, replace(kept(store, back), importance=0.9), at=NOW + 50 * DAY, note="edit")
+    assert kept(store, one).accessed_at == NOW
+    assert upkeep(store, NOW + 366 * DAY) == Upkeep(archived=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expired"),
+    [
+        pytest.param({"expires_at": NOW - 366 * DAY}, True, id="ended more than a year ago"),
+        pytest.param({"expires_at": NOW - 364 * DAY}, False, id="ended less than a year ago"),
+        pytest.param({"expires_at": NOW + DAY}, False, id="has not ended"),
+        pytest.param({"expires_at": NOW - 366 * DAY, "accessed_at": NOW - DAY}, False, id="ended and read since"),
+    ],
+)
+def test_what_ended_long_ago_is_put_away_however_often_it_was_read(
+    store: Store, changes: dict[str, Any], expired: bool
+) -> None:
+    one = memory("walrus", access_count=50, confirmed_at=T0, **changes)
+    store.memories.add(ANN, one)
+    assert upkeep(store) == Upkeep(expired=int(expired))
+    assert upkeep(store) == Upkeep()
+    assert kept(store, one).archived_at == (NOW if expired else None)
+
+
+STEPS = {"archive": "archived", "expire": "expired", "redact": "redacted", "purge": "purged"}
+
+
+@pytest.mark.parametrize(("step", "word"), STEPS.items())
+def test_one_step_does_its_own_and_a_dry_run_only_counts(store: Store, step: str, word: str) -> None:
+    for scope in (ANN, BOB):
+        store.memories.add(scope, memory("old walrus"))
+        store.memories.add(scope, memory("ended", expires_at=NOW - 400 * DAY, access_count=9))
+    deleted(store, "penguin", NOW - 10 * DAY)
+    deleted(store, "tulip", NOW - 40 * DAY)
+    before = [list(portable.export(store, scope, now=NOW)) for scope in (ANN, BOB)]
+    expected = {"archived": 2, "expired": 2, "redacted": 2, "purged": 1}
+    whole = store.keeping.upkeep(now=NOW, ages=ages(), dry_run=True)
+    assert whole == Upkeep(**expected)
+    assert [list(portable.export(store, scope, now=NOW)) for scope in (ANN, BOB)] == before
+    assert store.keeping.upkeep(now=NOW, ages=ages(), steps=(step,)) == Upkeep(**{word: expected[word]})
+
+
+def test_upkeep_that_is_told_to_stop_leaves_the_rest_for_the_next_time(store: Store) -> None:
+    for scope in (ANN, BOB):
+        store.memories.add(scope, memory("old walrus"))
+    assert store.keeping.upkeep(now=NOW, ages=ages(), stop=lambda: True) == Upkeep()
+    assert upkeep(store) == Upkeep(archived=2)
+
+
+def test_the_files_can_be_written_anew_and_the_sizes_told(store: Store) -> None:
+    """S1.117, S1.118, S1.120."""
+    one = memory("walrus")
+    store.memories.add(ANN, one)
+    store.sessions.append(ANN, talk("chat:1", "walrus"))
+    embed_waiting(store)
+    store.keeping.forget_memory(ANN, one.id, at=NOW)
+    assert store.keeping.vacuum()["freed"] >= 0
+    assert store.keeping.vacuum(full=True)["freed"] >= 0
+    assert not store.keeping.scrub_due()
+    assert store.keeping.reindex()["turn"] == 1
+    assert len(by_words(store, ANN, "turn", "walrus", Filter(now=NOW))) == 1
+    sizes = {size.name: size for size in store.keeping.sizes()}
+    assert {"memories", "events", "sessions", "audit"} <= sizes.keys()
+    assert all(size.bytes >= size.indexes >= 0 for size in sizes.values())
+    assert sizes["events"].rows == 1
+    assert store.keeping.health(deep=True).checks == {}
+
+
+def test_notes_agree_between_two_who_write_at_once(new_store: NewStore) -> None:
+    notes = new_store().notes
+    assert notes.swap("job:x", None, "mine")
+    assert not notes.swap("job:x", None, "theirs")
+    assert not notes.swap("job:x", "other", "theirs")
+    assert notes.swap("job:x", "mine", "mine again")
+    notes.put("job:%", "odd")
+    assert notes.all("job:") == {"job:%": "odd", "job:x": "mine again"}
+    assert notes.all("job:%") == {"job:%": "odd"}
+    notes.drop("job:x")
+    notes.drop("job:%")
+    assert notes.get("job:x") is None
 
 
 def deleted(store: Store, content: str, when: datetime) -> Memory:

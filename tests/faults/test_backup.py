@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 
 import apsw
@@ -13,6 +14,7 @@ import pytest
 from recollect.errors import InvalidInput, RecollectError, StoreUnavailable
 from recollect.model import TIERS
 from recollect.store import portable
+from recollect.store.moving import contents
 from recollect.store.sqlite import backup as copies
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from tests.contract.samples import (
@@ -29,6 +31,7 @@ from tests.contract.samples import (
 )
 from tests.faults.children import Say, start
 from tests.faults.conftest import Open
+from tests.faults.filled import fill as filled
 
 
 def everything(store: SqliteStore) -> list[object]:
@@ -73,6 +76,87 @@ def test_a_restored_backup_is_the_same_store(store: SqliteStore, tmp_path: Path)
     assert (tmp_path / "restored" / FILE_NAME).stat().st_mode & 0o777 == 0o600
     again.sessions.append(ANN, talk("chat:later", "written after the restore"))
     assert len(by_words(again, ANN, "turn", "restore")) == 1
+    again.close()
+
+
+def test_a_restored_backup_has_the_bodies_and_every_other_table(store: SqliteStore, tmp_path: Path) -> None:
+    """P12: what lies in files beside the database comes back as files."""
+    filled(store)
+    scopes = [ANN, BOB]
+    bodies = {s: [b for one in store.sessions.history(s, "claude:1") for b in one.bodies] for s in scopes}
+    before = {s: [store.bodies.get(s, body.hash) for body in bodies[s]] for s in scopes}
+    assert all(found and all(found) for found in before.values())
+    shapes = store.tables.shapes()
+    told = {s: contents(store, s, shapes) for s in store.tables.owners()}
+    store.backup(tmp_path / "copy.db")
+    again = restored(tmp_path / "copy.db", tmp_path / "restored")
+    assert {s: [again.bodies.get(s, body.hash) for body in bodies[s]] for s in scopes} == before
+    assert {s: contents(again, s, shapes) for s in again.tables.owners()} == told
+    assert again.keeping.health(deep=True).checks == {}
+    assert again.tables.shapes() == shapes
+    again.close()
+
+
+CHANGED = {
+    "costs": "input = 'x'",
+    "transcripts": "read_at = 'x'",
+    "spending": "usd = 'x'",
+    "injected": "at = 'x'",
+    "quotas": "memories = 'x'",
+    "body_files": "data = x'00'",
+    "members": "role = 'admin'",
+    "distillations": "kept = 'x'",
+    "digests": "covers = 'x'",
+}
+
+
+@pytest.mark.parametrize("table", CHANGED)
+def test_a_backup_with_a_row_changed_in_any_table_is_refused(store: SqliteStore, tmp_path: Path, table: str) -> None:
+    """P12: by the catalog, so that a new table is sealed too."""
+    filled(store)
+    store.backup(tmp_path / "copy.db")
+    connection = apsw.Connection(str(tmp_path / "copy.db"))
+    connection.execute(f"UPDATE {table} SET {CHANGED[table]}")
+    assert connection.changes() > 0
+    connection.close()
+    refused(tmp_path / "copy.db", tmp_path)
+
+
+@pytest.mark.parametrize("change", ["owner = '../../../outside'", "hash = '../../outside'", "hash = x'00'"])
+def test_a_forged_body_is_not_written_anywhere(store: SqliteStore, tmp_path: Path, change: str) -> None:
+    """A backup whose seal was made to fit names a path: it is refused, and nothing lies outside."""
+    filled(store)
+    copy = tmp_path / "copy.db"
+    store.backup(copy)
+    connection = apsw.Connection(str(copy))
+    connection.execute(f"UPDATE body_files SET {change} WHERE owner = 1")
+    seal = copies.digest(connection)
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'backup_seal'", (seal,))
+    connection.close()
+    home = tmp_path / "deep" / "restored"
+    home.mkdir(mode=0o700, parents=True)
+    with pytest.raises(InvalidInput):
+        copies.restore(copy, home / FILE_NAME)
+    assert not (home / FILE_NAME).exists()
+    assert list(tmp_path.glob("**/*outside*")) == []
+
+
+def test_a_backup_of_before_there_were_bodies_in_it_is_still_taken(store: SqliteStore, tmp_path: Path) -> None:
+    """Its bodies are known as evicted; `doctor` finds nothing wrong."""
+    filled(store)
+    copy = tmp_path / "copy.db"
+    store.backup(copy)
+    total = sha256()
+    connection = apsw.Connection(str(copy))
+    connection.execute("DROP TABLE body_files; DELETE FROM meta WHERE key = 'backup_seal'")
+    for name in copies._FIRST:
+        for row in connection.execute(copies._Q[name]):
+            total.update(repr(row).encode())
+    connection.execute("INSERT INTO meta VALUES ('backup_digest', ?)", (total.hexdigest(),))
+    connection.close()
+    again = restored(copy, tmp_path / "restored")
+    assert again.bodies.use(ANN) == []
+    assert again.keeping.health(deep=True).checks == {}
     again.close()
 
 

@@ -42,15 +42,16 @@ RUNS = {
     "sessions": (["sessions"], {"sessions", "limit", "offset"}),
     "confirm": (["confirm", "ID"], {"memory"}),
     "contexts": (["contexts"], {"contexts"}),
-    "forget": (["forget", "ID", "--yes"], {"dry_run", "counts", "complete", "soft"}),
+    "forget": (["forget", "ID", "--yes"], {"dry_run", "counts", "complete", "remains", "backups", "soft"}),
     "undo": (["undo", "ID"], {"memory"}),
     "keys": (["keys", "create"], {"text", "key"}),
     "quota": (["quota"], {"tenant", "user", "memories", "ingests", "resets_at"}),
     "audit": (["audit", "verify"], {"whole", "chains", "anchor_faults"}),
     "export": (["export"], {"records"}),
     "import": (["import", "-"], {"lines", "counts"}),
-    "backup": (["backup", "b.db"], {"file", "bytes"}),
+    "backup": (["backup", "b.db"], set("file id path host made_at expires_at bytes sha256".split())),
     "restore": (["restore", "b.db", "--data-dir", "fresh"], {"database", "counts"}),
+    "move": (["move", "--from", "sqlite", "--to", "STORE"], {"dry_run", "owners", "pending"}),
     "doctor": (["doctor", "--deep"], {"ok", "findings"}),
     "config": (["config"], {"config_file", "settings", "embedder", "store_model"}),
     "database": (["database", "url"], {"url", "origin", "credentials", "data_dir"}),
@@ -60,7 +61,7 @@ RUNS = {
     ),
     "model": (["model"], {"embedder", "model", "dim", "folder", "installed", "intact", "store_model"}),
     "reembed": (["reembed"], {"embedded", "pending", "model", "dim"}),
-    "maintain": (["maintain"], {"upkeep", "pending"}),
+    "maintain": (["maintain"], {"dry_run", "upkeep", "pending", "jobs"}),
 }
 
 
@@ -78,7 +79,8 @@ def test_the_document_has_its_parts(cli: Cli, verb: str, minilm_dir: Path, monke
         cli("forget", id_, "--soft", "--yes")
     if verb == "restore":
         cli("backup", "b.db")
-    ran = cli(*(id_ if word == "ID" else word for word in words), "--json")
+    given = {"ID": id_, "STORE": f"sqlite:///{Path.cwd()}/moved"}
+    ran = cli(*(given.get(word, word) for word in words), "--json")
     assert ran.code == 0, ran.out + ran.err
     assert ran.json.keys() == parts
 

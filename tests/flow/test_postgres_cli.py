@@ -92,6 +92,11 @@ def test_export_and_import_carry_everything_to_the_server_and_back(cli: Cli, emp
     assert file.read_text().splitlines()[1:] == back.read_text().splitlines()[1:]
 
 
+def test_a_dry_run_makes_no_data_directory(cli: Cli, url: str, data_dir: Path) -> None:
+    assert cli("sweep", "--dry-run").code == 0
+    assert not data_dir.exists()
+
+
 def test_the_demo_never_goes_to_the_server(cli: Cli, url: str) -> None:
     assert cli("demo").code == 0
     assert "No memories" in cli("list", "--all-projects", "--user", "you", "--tenant", "demo").err

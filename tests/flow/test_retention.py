@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import psycopg
 import pytest
 import zstandard
 
@@ -15,8 +16,10 @@ from recollect.errors import StoreCorrupt
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.store import SqliteStore
 from tests.flow.conftest import Cli
-from tests.flow.memory_fixture import HandClock
+from tests.flow.memory_fixture import IN_A_FILE, HandClock
 from tests.flow.transcripts_fixture import Agents, as_lines, claude_turn, everything, grow, uid
+
+pytestmark = pytest.mark.usefixtures("each_store")
 
 S, T, U = uid("one"), uid("two"), uid("three")
 SMALL = {"raw_inline_bytes": 1_000}
@@ -34,7 +37,13 @@ def words(seed: object, count: int = 900) -> str:
 
 
 def files(memory: Recollect) -> dict[str, int]:
-    """The body files and their sizes."""
+    """The bodies there are and their sizes: files, or on a server the bytes in their rows."""
+    if memory.settings.database_url:
+        with psycopg.connect(memory.settings.database_url) as connection:
+            rows = connection.execute(
+                "SELECT encode(hash, 'hex'), length(data) FROM recollect.bodies WHERE data IS NOT NULL"
+            )
+            return dict(rows.fetchall())
     return {path.stem: path.stat().st_size for path in (memory.settings.data_dir / "bodies").glob("*/*/*")}
 
 
@@ -75,6 +84,7 @@ def test_a_big_text_is_kept_whole_beside_its_row(opened: Callable[..., Recollect
     assert event.bodies[0].size == len(output)
 
 
+@IN_A_FILE
 def test_body_files_are_private(opened: Callable[..., Recollect], agents: Agents) -> None:
     """T14."""
     memory = opened(**SMALL)
@@ -88,6 +98,7 @@ def flipped(place: int) -> Callable[[bytes], bytes]:
     return lambda data: bytes(byte ^ 0x10 if at == place % len(data) else byte for at, byte in enumerate(data))
 
 
+@IN_A_FILE
 @pytest.mark.parametrize(
     "damage",
     {
@@ -121,6 +132,7 @@ def test_a_damaged_body_is_noticed(
     assert hash_ in ran.out
 
 
+@IN_A_FILE
 def test_a_body_whose_file_is_gone_is_noticed_and_mended(opened: Callable[..., Recollect], agents: Agents) -> None:
     memory = opened(**SMALL)
     agents.claude(S, 1, output=words("big"))
@@ -265,6 +277,7 @@ def test_a_session_that_still_grows_is_not_old(
     assert files(memory) == {}
 
 
+@IN_A_FILE
 @pytest.mark.parametrize("years", [1, 10, 100, -1, -50])
 def test_a_clock_that_jumps_ages_nothing(
     opened: Callable[..., Recollect], agents: Agents, clock: HandClock, years: int
@@ -295,6 +308,7 @@ def test_a_clock_set_back_makes_nothing_younger(
     assert freed == [0, 0, 0, 0, 0, 1]
 
 
+@IN_A_FILE
 @pytest.mark.parametrize("date", ["1969-07-20T20:17:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "soon"])
 def test_dates_in_transcripts_age_nothing(opened: Callable[..., Recollect], agents: Agents, date: str) -> None:
     """T32."""
@@ -331,6 +345,7 @@ def test_what_was_evicted_does_not_come_back_by_reading_again(opened: Callable[.
     assert files(memory).keys() == {hashes(memory, S)[-1]}
 
 
+@IN_A_FILE
 def test_what_a_dead_process_left_behind_is_taken_away(
     opened: Callable[..., Recollect], agents: Agents, monkeypatch: pytest.MonkeyPatch
 ) -> None:

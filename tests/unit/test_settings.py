@@ -69,7 +69,7 @@ def test_every_setting_can_be_given_by_a_variable() -> None:
     simple = {"bool": "1", "int": "3", "float": "0.5", "str": "x", "Path": "/p", "Path | None": "/p"}
     simple["tuple[str, ...]"] = "x, y"
     own = {"llm": "anthropic", "inject_prompt": "nudge", "memory_files": "/x.md, ~/y.md"}
-    own["database_credentials"] = "file"
+    own |= {"database_credentials": "file", "vector_engine": "lancedb"}
     for item in fields(Settings):
         if item.name not in ("projects", "sources", "prices", "llm_project_daily_usd"):  # tables stand in config.toml
             value = own.get(item.name) or simple[str(item.type)]

@@ -75,6 +75,8 @@ def _tell(verdict: Verdict, console: Output) -> None:
     rows = sum(chain.rows for chain in whole_ones)
     anchored = sum(min(chain.anchored, chain.rows) for chain in whole_ones)
     before = sum(chain.before for chain in whole_ones)
+    if not whole_ones and verdict.chains:
+        return
     whose = f"{counted(rows, 'rows')} of {counted(len(whole_ones), 'users')}"
     console.line(("whole   ", "green"), f"{whose}; {anchored:,} of them anchored")
     if before:

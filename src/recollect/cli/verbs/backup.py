@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
+    from recollect.store.copies import Copy
 
 _OUTCOMES = {
     "deleted": "deleted",
@@ -97,11 +98,9 @@ def _prune(memory: Recollect, console: Output, *, dry_run: bool) -> int:
     return 1 if any(one.outcome in ("elsewhere", "changed") for one in done) else 0
 
 
-def _told(copy: object) -> dict[str, object]:
+def _told(copy: Copy) -> dict[str, object]:
     from dataclasses import asdict
-    from typing import cast
 
-    from recollect.store.copies import Copy
-
-    told = asdict(cast(Copy, copy))
-    return {**told, "sha256": told.pop("digest")}
+    told = asdict(copy)
+    digest = told.pop("digest")
+    return {**told, "sha256": digest}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.facade import Recollect
     from recollect.store.port import Covered
 
+_NOT_DAMAGE = ("wal", "sqlite", "vector engine")  # what says nothing about the file itself
 _ELSEWHERE = "Set data_dir (RECOLLECT_DATA_DIR) to a directory you can write to."
 
 
@@ -167,6 +168,10 @@ def _contents(memory: Recollect, *, deep: bool) -> list[Finding]:
     for name, text in health.checks.items():
         if name == "wal":
             found.append(Finding(name, "bad", text, "End the program that reads, then `recollect maintain`."))
+        elif name == "vector engine":
+            found.append(
+                Finding(name, "bad", text, "`recollect maintain` makes it again; until then recall goes without.")
+            )
         elif name != "sqlite":
             found.append(Finding(name, "bad", text, mend))
     if deep and all(finding.state == "ok" for finding in found):
@@ -314,7 +319,7 @@ def _repair(place: Place, console: Output) -> list[Finding]:
                 counts = memory.store.keeping.rebuild()
             except RecollectError as error:
                 return _salvage_after(memory, place, console, error)
-            left = [name for name in memory.health(deep=True).checks if name not in ("wal", "sqlite")]
+            left = [name for name in memory.health(deep=True).checks if name not in _NOT_DAMAGE]
             if left and not place.loaded.settings.database_url:  # a server's files are not ours to save
                 return _salvage_after(memory, place, console, StoreCorrupt(", ".join(left)))
             return [Finding("repair", "ok", f"the index was made again: {sum(counts.values()):,} texts")]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.memoryids import whole_id
 from recollect.cli.opening import open_memory
-from recollect.cli.wording import in_words
+from recollect.cli.wording import counted, in_words
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import check_id
 from recollect.text import one_line
@@ -131,8 +131,6 @@ def _report(console: Output, receipt: Receipt, what: str, *, soft: bool, back: s
         console.line("cannot be written. Run `recollect maintain` when that is over.")
     if receipt.backups and not soft:
         last = max(held.expires_at for held in receipt.backups)
-        number = f"{len(receipt.backups):,} backups hold" if len(receipt.backups) > 1 else "1 backup holds"
-        console.line(
-            f"{number} what was there when it was made, and is to be deleted by {last:%Y-%m-%d}: `recollect backup --list`."
-        )
+        number = counted(len(receipt.backups), "backups")
+        console.line(f"{number} may hold it, to be deleted by {last:%Y-%m-%d}: `recollect backup --list`.")
     return 0

@@ -44,10 +44,14 @@ def run(args: Namespace, console: Output) -> int:
     settings = find_place(args, everywhere=True).loaded.settings
     places = _located(args.source, settings), _located(args.target, settings)
     _must_exist(places[0])
-    with terminable(), closing(cast("Movable", open_store(places[0]))) as source:
-        with closing(cast("Movable", open_store(places[1]))) as target, console.progress("moving", None) as advance:
-            moved = move(source, target, now=now(), merge=args.merge, dry_run=args.dry_run, progress=advance)
-            pending = 0 if args.dry_run else target.vectors.pending()
+    with (
+        terminable(),
+        closing(cast("Movable", open_store(places[0]))) as source,
+        closing(cast("Movable", open_store(places[1]))) as target,
+        console.progress("moving", None) as advance,
+    ):
+        moved = move(source, target, now=now(), merge=args.merge, dry_run=args.dry_run, progress=advance)
+        pending = 0 if args.dry_run else target.vectors.pending()
     if console.json:
         console.document({"dry_run": args.dry_run, "owners": moved, "pending": pending})
     else:

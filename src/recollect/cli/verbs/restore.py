@@ -1,4 +1,4 @@
-"""`recollect restore`: a backup becomes the store of a data directory, or of a PostgreSQL database, that has nothing."""
+"""`recollect restore`: a backup becomes the store of a data directory or a PostgreSQL database that has nothing."""
 
 from __future__ import annotations
 
@@ -36,9 +36,7 @@ def run(args: Namespace, console: Output) -> int:
         console.document({**told, "counts": counts})
         return 0
     console.line(f"Restored {told['database']}: {in_words(counts) or 'empty'}.")
-    if "made_at" in told:
-        console.line(f"It is as of {told['made_at']}: what was forgotten after that is in it again.")
-        console.line("`recollect maintain` makes the vectors.")
+    console.line(f"It is as of {told.get('made_at', 'the backup')}: what was forgotten after that is in it again.")
     return 0
 
 

@@ -31,7 +31,6 @@ PAUSE = 30.0  # seconds for which an engine that failed is not asked again
 PATIENCE = 5.0  # seconds to wait for another follower when bytes have to go
 PREFIX = "recollect_"
 _SPARE = 64 * 2**20
-_REBUILD = "run `recollect maintain`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class Follower:
         """The index in use; EngineFailed when there is none, or it failed a moment ago."""
         name = self._registered(tx)
         if name is None:
-            raise EngineFailed(f"the vector engine has no index of this store yet: {_REBUILD}")
+            raise EngineFailed("the vector engine has no index of this store yet", hint="Run `recollect maintain`.")
         if time.monotonic() < self._paused:
             raise EngineFailed(self.trouble or "the vector engine failed a moment ago")
         return self._opened(tx, name)
@@ -137,20 +136,20 @@ class Follower:
                     return None
                 name = self._registered(tx)
                 if name is None:
-                    return f"the vector engine has no index of this store yet: {_REBUILD}"
+                    return "the vector engine has no index of this store yet"
                 index = self._opened(tx, name)
             if not thorough:
                 return self.trouble
             stored, waiting = self._total(model[1])
             held = index.count()
             if held != stored and not waiting:
-                return f"the vector engine holds {held:,} vectors, the store {stored:,}: {_REBUILD}"
+                return f"the vector engine holds {held:,} vectors, the store {stored:,}"
             size = self._engine_now().size()
             most = 3 * max(held, stored) * model[1] * 4 + _SPARE
             if size is not None and size > most:
-                return f"the vector engine takes {size:,} bytes, more than {most:,}: {_REBUILD}"
+                return f"the vector engine takes {size:,} bytes, more than {most:,}"
         except RecollectError as error:
-            return f"the vector engine cannot be used ({error}): {_REBUILD}"
+            return f"the vector engine cannot be used ({error})"
         return None
 
     def size(self) -> int | None:

@@ -7,7 +7,6 @@ owner's nearest are found among its own rows. Local mode compares everything, in
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import threading
 import warnings
 from collections import defaultdict
@@ -106,8 +105,11 @@ class QdrantEngine:
     def scrub(self, name: str) -> str | None:
         """Have local mode's file written anew; a server does so by itself, some time."""
         if self._folder is not None:
-            with self.using(), closing(sqlite3.connect(self._folder / "collection" / name / "storage.sqlite")) as file:
-                file.execute("VACUUM")
+            import apsw
+
+            file = self._folder / "collection" / name / "storage.sqlite"
+            with self.using(), closing(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READWRITE)) as connection:
+                connection.execute("VACUUM")
         return _LEFT if self.remote else None
 
     def close(self) -> None:

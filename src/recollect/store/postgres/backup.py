@@ -28,8 +28,9 @@ from recollect.store.postgres.connecting import Entry, Linked, store_errors
 from recollect.store.postgres.copyfile import Counted, Manifest, Piece, Reader, Writer, verify
 from recollect.store.postgres.credentials import credentials_for
 from recollect.store.postgres.database import QUERIES, Database
+from recollect.store.rows.tables import DERIVED
 
-DERIVED = frozenset({"words", "vectors", "pending", "indexed", "models", "engine_changes"})
+LEFT_OUT = DERIVED | {"models"}
 # Of the notes about the whole store, those that hold in another place too.
 KEPT_NOTES = ("retention_clock", "backup:%")
 _SPELLING = {
@@ -135,7 +136,7 @@ def _tables(connection: psycopg.Connection[Any]) -> Layout:
     found = {
         name: (tuple(columns), tuple(key))
         for name, columns, key in connection.execute(QUERIES["backup.tables"], params).fetchall()
-        if name not in DERIVED
+        if name not in LEFT_OUT
     }
     for name, (_, key) in found.items():
         if not key:

@@ -175,9 +175,9 @@ class RowAudit:
         self, scope: Scope, *, limit: int, offset: int = 0, action: str | None = None, subject: str | None = None
     ) -> list[Entry]:
         """What was noted, the newest first."""
-        if scope.project is not None:
-            raise ScopeError("the audit is an owner's, not a project's")
         with self._db.read(scope) as tx:
+            if scope.project is not None:
+                raise ScopeError("the audit is an owner's, not a project's")
             rows = tx.rows
             if rows is None:
                 return []

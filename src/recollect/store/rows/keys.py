@@ -58,14 +58,14 @@ class RowKeys:
         expires_at: datetime | None = None,
     ) -> Issued:
         """A new key for the scope: for its project alone, if it has one."""
-        if scope.by is not None:
-            raise ScopeError("a shared context has no keys: its members have theirs")
         if len(name) > MAX_NAME or not name.isprintable():
             raise InvalidInput(f"the name of a key is at most {MAX_NAME} characters, on one line")
         if expires_at is not None and expires_at <= at:
             raise InvalidInput("a key cannot expire before it is made")
         key = Key("", env, name, parse_permissions(permissions), scope.project, at, expires_at)
         with self._db.write(scope) as tx:
+            if scope.by is not None:
+                raise ScopeError("a shared context has no keys: its members have theirs")
             return _issue(tx, tx.ensure().owner, key, "key.create")
 
     def find(self, scope: Scope) -> list[Key]:

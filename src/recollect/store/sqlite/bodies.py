@@ -18,13 +18,15 @@ from recollect.store.rows.bodies import RowBodies, packed, unpacked
 from recollect.store.rows.tx import Tx
 from recollect.store.sqlite.database import Database
 
+BODIES = "bodies"  # their folder in the data directory
+
 
 class SqliteBodies(RowBodies):
     """Body files of one data directory."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._folder = database.path.parent / "bodies"
+        self._folder = database.path.parent / BODIES
 
     def keep(self, tx: Tx, owner: int, body: Body) -> None:
         if body.data is None:
@@ -72,7 +74,12 @@ class SqliteBodies(RowBodies):
         return gone
 
     def _path(self, owner: int, body_hash: str) -> Path:
-        return self._folder / str(owner) / body_hash[:2] / f"{body_hash}.zst"
+        return body_path(self._folder, owner, body_hash)
+
+
+def body_path(folder: Path, owner: int, body_hash: str) -> Path:
+    """Where a body lies."""
+    return folder / str(owner) / body_hash[:2] / f"{body_hash}.zst"
 
 
 def _hash_of(path: Path) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from recollect.model import Scope
 from recollect.store.rows.tables import DERIVED, NOT_OWNED, VERSIONS, Shapes
 from recollect.store.rows.tx import Tx
-from recollect.store.sqlite.bodies import write_body
+from recollect.store.sqlite.bodies import BODIES, body_path, write_body
 from recollect.store.sqlite.database import Database, SqliteTx
 
 _KINDS = {"INTEGER": "number", "REAL": "real", "TEXT": "text", "BLOB": "bytes"}
@@ -78,8 +78,7 @@ class SqliteTables:
             write_body(path, stored)
 
     def _path(self, owner: int, body_hash: bytes) -> Path:
-        name = body_hash.hex()
-        return self._db.path.parent / "bodies" / str(owner) / name[:2] / f"{name}.zst"
+        return body_path(self._db.path.parent / BODIES, owner, body_hash.hex())
 
     def _without_rowid(self, tx: Tx) -> set[str]:
         return {name for (name,) in tx.run("moving.without_rowid").fetchall()}
