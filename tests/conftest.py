@@ -45,7 +45,8 @@ OUTSIDE = (  # variables that could lead a test to somebody's real memory or ses
 )
 # Files whose tests start servers and processes, or try very many things: left out of `make quick`.
 SLOW = frozenset(
-    """contract/test_engines_contract contract/test_isolation_contract contract/test_portable_contract
+    """contract/test_engines_contract contract/test_foreign_is_unknown_contract contract/test_isolation_contract
+    contract/test_portable_contract
     flow/test_cli_bad_input flow/test_cli_demo
     flow/test_cli_doctor flow/test_cli_terminal flow/test_cli_text_paths flow/test_coverage flow/test_hook_answer_fuzz
     flow/test_hook_bench flow/test_install_faults flow/test_language_cost flow/test_mcp_bench flow/test_mcp_client

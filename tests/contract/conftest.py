@@ -53,8 +53,10 @@ PARTITIONED = ("test_memories_contract", "test_gists_contract", "test_sessions_c
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "new_store" in metafunc.fixturenames:
         module = metafunc.module.__name__.rpartition(".")[2]
-        names = [name for name in sorted(STORES) if name != "partitions" or module in PARTITIONED]
-        metafunc.parametrize("new_store", names, indirect=True)
+        kinds: list[object] = [name for name in sorted(STORES) if name != "partitions"]
+        if module in PARTITIONED:
+            kinds.append(pytest.param("partitions", marks=pytest.mark.slow))
+        metafunc.parametrize("new_store", kinds, indirect=True)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def die_everywhere(url: str, parts: str) -> None:
             os._exit(0)
         ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         found.append((ended, state(url)))
-        if ended == 0:
+        if ended >= 0:
             break
     print(json.dumps(found))
 

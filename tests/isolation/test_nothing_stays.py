@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -23,7 +24,8 @@ import recollect
 from recollect.errors import RecollectError, StoreError
 from recollect.model import Scope
 from recollect.settings import Settings
-from recollect.store.postgres.database import QUERIES, PostgresTx
+from recollect.store.postgres import schema
+from recollect.store.postgres.database import QUERIES, Database, PostgresTx
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.sql import load_queries
 from tests.isolation.leaks import looked
@@ -232,6 +234,53 @@ def test_ctrl_c_while_waiting_for_another_writer_leaves_nothing(base: Seeded, st
                 pass
             assert seen_by(store, OWNERS["ann"]) == {"canaryann"}
             assert left_behind(store) == []
+
+
+class OneAtATime:
+    """A pool of one connection that can be stopped anywhere, which the real one's own code is not made for."""
+
+    def __init__(self, make: Callable[[], psycopg.Connection[Any]]) -> None:
+        self._make = make
+        self.connection = make()
+
+    def getconn(self) -> psycopg.Connection[Any]:
+        if self.connection.closed:
+            self.connection = self._make()
+        return self.connection
+
+    def putconn(self, connection: psycopg.Connection[Any]) -> None:
+        assert connection is self.connection
+
+
+def test_ctrl_c_at_any_moment_is_what_is_told_and_leaves_nothing(base: Seeded) -> None:
+    """P35: wherever in a transaction it comes, also while it begins or ends."""
+    chance = random.Random(36)
+    stopped, told = 0, []
+    pool = OneAtATime(lambda: connected(base))
+    database = Database(cast(Any, pool), cast(Any, None))
+    for _ in range(300):
+        try:
+            with pressed(chance.uniform(0.0005, 0.006)):
+                for _ in range(20):
+                    with database.write(OWNERS["bob"]) as tx:
+                        tx.connection.execute("SELECT content FROM memories")
+        except Stopped:
+            stopped += 1
+        except RecollectError as error:
+            told.append(error)
+        with database.read(None) as tx:
+            assert tx.connection.execute("SELECT content FROM memories").fetchall() == []
+    pool.connection.close()
+    assert told == []
+    assert stopped > 100
+
+
+def connected(base: Seeded) -> psycopg.Connection[Any]:
+    """A connection as the pool makes them."""
+    connection = psycopg.connect(as_role(base.url, base.login), autocommit=True)
+    connection.execute(schema.search_path(connection))
+    connection.execute("SET ROLE recollect_app")
+    return connection
 
 
 def test_many_threads_share_two_connections_and_see_their_own(base: Seeded) -> None:

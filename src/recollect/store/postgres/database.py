@@ -221,8 +221,11 @@ class Database:
                     _enter(tx, begin, writing)
                     yield tx
                     connection.execute("COMMIT")
-                except BaseException:
+                except Exception:
                     _end(connection)
+                    raise
+                except BaseException:
+                    connection.close()  # interrupted anywhere: nobody knows what it would answer next
                     raise
         finally:
             self.pool.putconn(connection)
@@ -264,7 +267,7 @@ def _end(connection: psycopg.Connection[Any]) -> None:
     """Roll back what failed; a connection that cannot be rolled back is closed, and the pool makes another."""
     try:
         if connection.info.transaction_status == psycopg.pq.TransactionStatus.ACTIVE:
-            connection.close()  # interrupted in the middle of a statement
+            connection.close()  # it was left in the middle of a statement
         elif not connection.closed:
             connection.execute("ROLLBACK")
     except psycopg.Error:

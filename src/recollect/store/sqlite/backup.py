@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import shutil
 from collections.abc import Iterable
@@ -23,6 +24,7 @@ from recollect.errors import InvalidInput, StoreFull, StoreUnavailable
 from recollect.store import datadir
 from recollect.store.sql import load_queries
 from recollect.store.sqlite.bodies import BODIES, body_path, write_body
+from recollect.store.sqlite.catalog import selecting
 from recollect.store.sqlite.database import APPLICATION_ID, Database, translated
 
 _PAGES = 1_000
@@ -85,8 +87,7 @@ def digest(connection: apsw.Connection) -> str:
     tables: list[Any] = connection.execute(_Q["tables"]).fetchall()
     for name, columns in tables:
         total.update(f"{name} {columns}".encode())
-        quoted = '"' + name.replace('"', '""') + '"'
-        for row in connection.execute(f"SELECT {columns} FROM {quoted}"):  # noqa: S608 - the catalog's names
+        for row in connection.execute(selecting(name, json.loads(columns))):
             total.update(repr(row).encode("utf-8", "surrogatepass"))
     return total.hexdigest()
 

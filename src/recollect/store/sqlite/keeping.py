@@ -14,7 +14,7 @@ from recollect.store.port import Health, Size
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
 from recollect.store.sqlite.bodies import SqliteBodies
-from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database, SqliteTx
+from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
 from recollect.store.sqlite.vectors import active_model
 
 _LOGGED = ("the write-ahead log or slack of the file: a reader or a full disk kept it from being written anew",)
@@ -57,8 +57,7 @@ class SqliteKeeping(RowKeeping):
     def sizes(self) -> list[Size]:
         """What each table takes, the largest first."""
         with self._db.read(None) as tx:
-            found = tx.run("keeping.pages").fetchall()
-            return [Size(name, _rows_of(tx, name), whole, indexes) for name, whole, indexes in found]
+            return [Size(*row) for row in tx.run("keeping.pages")]
 
     def rebuild(self, stop: Callable[[], bool] = lambda: False) -> Mapping[str, int]:
         """Make the full-text index again from the rows; readers see the old one until the new one is whole."""
@@ -102,11 +101,6 @@ class SqliteKeeping(RowKeeping):
         if bad := self._bodies.damaged():
             checks["bodies"] = f"{len(bad)} damaged or missing: {', '.join(bad[:5])}"
         return checks
-
-
-def _rows_of(tx: SqliteTx, table: str) -> int:
-    quoted = '"' + table.replace('"', '""') + '"'
-    return int(tx.connection.execute(f"SELECT count(*) FROM {quoted}").get)  # noqa: S608 - the name is the catalog's
 
 
 def _name(id_: str | bytes) -> str:

@@ -11,6 +11,7 @@ from recollect.model import Scope
 from recollect.store.rows.tables import DERIVED, NOT_OWNED, VERSIONS, Shapes
 from recollect.store.rows.tx import Tx
 from recollect.store.sqlite.bodies import BODIES, body_path, write_body
+from recollect.store.sqlite.catalog import inserting, selecting
 from recollect.store.sqlite.database import Database, SqliteTx
 
 _KINDS = {"INTEGER": "number", "REAL": "real", "TEXT": "text", "BLOB": "bytes"}
@@ -43,24 +44,17 @@ class SqliteTables:
         if tx.rows is None:
             return []
         where = "memory IN (SELECT row FROM memories WHERE owner = :owner)" if table == VERSIONS else "owner = :owner"
-        if by is not None:
-            value = "unhex(value)" if _are_bytes(values) else "value"
-            where += f" AND {_quoted(by)} IN (SELECT {value} FROM json_each(:values))"  # noqa: S608 - catalog names
-        wanted = ", ".join(map(_quoted, columns))
-        query = f"SELECT {wanted} FROM {_quoted(table)} WHERE {where} ORDER BY rowid"  # noqa: S608 - catalog names
-        if table in self._without_rowid(tx):
-            query = query.removesuffix(" ORDER BY rowid")
+        query = selecting(table, columns, where, by, "unhex(value)" if _are_bytes(values) else "value")
+        if table not in self._without_rowid(tx):
+            query += " ORDER BY rowid"
         given = json.dumps([value.hex() if isinstance(value, bytes) else value for value in values])
-        return cast(
-            Iterable[tuple[Any, ...]], _connection(tx).execute(query, {"owner": tx.rows.owner, "values": given})
-        )
+        params = {"owner": tx.rows.owner, "values": given}
+        return cast(Iterable[tuple[Any, ...]], _connection(tx).execute(query, params))
 
     def add(self, tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         assert tx.rows is not None
-        owned = () if table == VERSIONS else ("owner",)
-        names = ", ".join(map(_quoted, (*owned, *columns)))
-        marks = ", ".join("?" * (len(owned) + len(columns)))
-        query = f"INSERT INTO {_quoted(table)} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING"  # noqa: S608
+        owned = table != VERSIONS
+        query = inserting(table, ("owner", *columns) if owned else columns)
         before = (tx.rows.owner,) if owned else ()
         _connection(tx).executemany(query, [(*before, *row) for row in rows])
 
@@ -90,7 +84,3 @@ def _connection(tx: Tx) -> Any:
 
 def _are_bytes(values: Sequence[object]) -> bool:
     return bool(values) and isinstance(values[0], bytes)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

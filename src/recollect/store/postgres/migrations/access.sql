@@ -134,6 +134,7 @@ DECLARE
 BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I, %I', '{schema}', '{app}', '{backup}');
   EXECUTE format('GRANT USAGE ON SEQUENCE numbers TO %I', '{app}');
+  EXECUTE format('GRANT SELECT ON SEQUENCE numbers TO %I', '{backup}');  -- pg_dump asks for it
   FOR _table IN
     SELECT c.oid, c.relname, c.relkind, c.relispartition, c.relrowsecurity AND c.relforcerowsecurity AS forced,
            EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'tenant' AND NOT a.attisdropped) AS owned,

@@ -40,14 +40,14 @@ SELECT key, value FROM meta WHERE key IN ('backup_seal', 'backup_digest');
 
 -- An epoch is that of vectors kept in some process's memory.
 -- name: tables
-SELECT t.name, group_concat('"' || replace(c.name, '"', '""') || '"', ', ' ORDER BY c.cid)
+SELECT t.name, json_group_array(c.name ORDER BY c.cid)
 FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c
 WHERE t.schema = 'main' AND t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND c.hidden = 0
   AND t.name NOT IN ('meta', 'models', 'vectors', 'pending', 'indexed') AND (t.name, c.name) <> ('owners', 'epoch')
 GROUP BY t.name ORDER BY t.name;
 
 -- name: make_body_files
-CREATE TABLE body_files (owner INTEGER NOT NULL, hash BLOB NOT NULL, data BLOB NOT NULL, PRIMARY KEY (owner, hash));
+CREATE TABLE IF NOT EXISTS body_files (owner INTEGER NOT NULL, hash BLOB NOT NULL, data BLOB NOT NULL, PRIMARY KEY (owner, hash));
 
 -- name: kept_bodies
 SELECT owner, hash FROM bodies WHERE evicted_at IS NULL ORDER BY owner, hash;

@@ -150,8 +150,11 @@ PRAGMA optimize;
 -- name: reindex
 REINDEX;
 
--- What each table takes; those of a full-text index count as one.
+-- What each table takes, page by page. The rows of a table without rowids stand in all of its pages, of others in leaves.
 -- name: pages
-SELECT s.tbl_name, sum(d.pgsize) AS whole, sum(CASE s.type WHEN 'index' THEN d.pgsize ELSE 0 END)
-FROM dbstat d JOIN sqlite_schema s ON s.name = d.name WHERE d.aggregate = TRUE AND s.tbl_name NOT LIKE 'sqlite_%'
+SELECT s.tbl_name,
+  sum(CASE WHEN s.type = 'table' AND (d.pagetype = 'leaf' OR t.wr AND d.pagetype = 'internal') THEN d.ncell ELSE 0 END),
+  sum(d.pgsize) AS whole, sum(CASE s.type WHEN 'index' THEN d.pgsize ELSE 0 END)
+FROM dbstat d JOIN sqlite_schema s ON s.name = d.name JOIN pragma_table_list t ON t.name = s.tbl_name AND t.schema = 'main'
+WHERE s.tbl_name NOT LIKE 'sqlite_%'
 GROUP BY s.tbl_name ORDER BY whole DESC, s.tbl_name;
