@@ -23,14 +23,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
 import numpy as np
 import psycopg
-from corpus import Corpus
-from latency import KnownVectors, Report
 from numpy.typing import NDArray
 
+from corpus import Corpus
+from latency import KnownVectors, Report
 from recollect import Recollect
 from recollect.clock import now
 from recollect.model import Memory, Scope
@@ -76,6 +74,7 @@ def timed(work: Callable[[str], object], items: Sequence[str]) -> tuple[float, f
 def database(url: str | None) -> Iterator[str]:
     """The owner's address of an empty database, dropped at the end."""
     if url is None:
+        sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
         from tests.services.postgres import running
 
         with tempfile.TemporaryDirectory() as folder, running(Path(folder), "bench") as server:
@@ -117,29 +116,11 @@ def grow(url: str, rows: int) -> None:
         have = connection.execute("SELECT count(*) FROM memories").fetchone()
         assert have is not None
         for number in range(int(have[0]) // OWN, rows // OWN):
-            connection.execute(COPY.format(number=number))
+            connection.execute(ANOTHER_USER.format(number=number))
         connection.execute("VACUUM ANALYZE")
 
 
-COPY = """
-WITH me AS (SELECT row AS owner FROM owners WHERE tenant = 'bench' AND username = 'us'),
-other AS (INSERT INTO owners (tenant, username) VALUES ('tenant-{number}', 'user') RETURNING row),
-numbered AS (SELECT m.row AS old, nextval('numbers') AS new FROM memories m, me WHERE m.tenant = 'bench' AND m.owner = me.owner),
-copied AS (
-  INSERT INTO memories (tenant, owner, row, id, kind, content, why, tags, importance, confidence, origin, evidence, anchors,
-    meta, dedup_key, content_hash, occurred_at, recorded_at, trust, maker)
-  SELECT 'tenant-{number}', other.row, n.new, m.id, m.kind, m.content, m.why, m.tags, m.importance, m.confidence, m.origin,
-    m.evidence, m.anchors, m.meta, m.dedup_key, m.content_hash, m.occurred_at, m.recorded_at, m.trust, m.maker
-  FROM memories m, me, other, numbered n WHERE m.tenant = 'bench' AND m.owner = me.owner AND n.old = m.row),
-said AS (
-  INSERT INTO words (tenant, owner, tier, doc, size, search)
-  SELECT 'tenant-{number}', other.row, w.tier, n.new, w.size,
-    replace(w.search::text, 'm' || me.owner || 'x', 'm' || other.row || 'x')::tsvector
-  FROM words w, me, other, numbered n WHERE w.tenant = 'bench' AND w.owner = me.owner AND n.old = w.doc)
-INSERT INTO vectors (tenant, owner, tier, doc, place, by_user, model, vector)
-SELECT 'tenant-{number}', other.row, v.tier, n.new, v.place, v.by_user, v.model, v.vector
-FROM vectors v, me, other, numbered n WHERE v.tenant = 'bench' AND v.owner = me.owner AND n.old = v.doc
-"""
+ANOTHER_USER = (Path(__file__).parent / "another_user.sql").read_text(encoding="utf-8")
 
 
 def open_memory(store: Store, embedder: KnownVectors) -> Recollect:
@@ -150,14 +131,29 @@ def open_memory(store: Store, embedder: KnownVectors) -> Recollect:
 def importing(report: Report, store: PostgresStore, beside: SqliteStore, memories: Sequence[Memory]) -> None:
     embedded = fill(beside, memories)
     speed = fill(store, memories)
-    report.add("import", "memories a second, no vectors", speed, "/s", beside=("embedded store", embedded),
-               goal=("5,000", speed >= 5_000))  # fmt: skip
+    report.add(
+        "import",
+        "memories a second, no vectors",
+        speed,
+        "/s",
+        beside=("embedded store", embedded),
+        goal=("5,000", speed >= 5_000),
+    )
     model = Random()
-    report.add("import", "vectors a second", embed(store, model), "/s", beside=("embedded store", embed(beside, Random())))
+    report.add(
+        "import", "vectors a second", embed(store, model), "/s", beside=("embedded store", embed(beside, Random()))
+    )
 
 
-def recalling(report: Report, url: str, store: PostgresStore, beside: SqliteStore, memories: Sequence[Memory],
-              sizes: Sequence[int], corpus: Corpus) -> None:  # fmt: skip
+def recalling(
+    report: Report,
+    url: str,
+    store: PostgresStore,
+    beside: SqliteStore,
+    memories: Sequence[Memory],
+    sizes: Sequence[int],
+    corpus: Corpus,
+) -> None:
     texts = [memory.content for memory in memories]
     questions = [question for question, _ in zip(corpus.questions(texts), range(QUERIES), strict=False)]
     known = KnownVectors(Random(seed=9), questions)  # type: ignore[arg-type]
@@ -173,11 +169,15 @@ def recalling(report: Report, url: str, store: PostgresStore, beside: SqliteStor
         timed(ours.recall, questions[:20])
         middle, slow = timed(ours.recall, questions)
         report.add("recall", f"{rows:,} rows, p50", middle, "ms", beside=("embedded", base[0]))
-        report.add("recall", f"{rows:,} rows, p95", slow, "ms", beside=("embedded", base[1]), goal=("20 ms", slow <= 20))
+        report.add(
+            "recall", f"{rows:,} rows, p95", slow, "ms", beside=("embedded", base[1]), goal=("20 ms", slow <= 20)
+        )
         if rows == 100_000:
             first = slow
     if first:
-        report.add("recall", f"p95, {sizes[-1]:,} rows to 100,000", slow / first, "x", goal=("1.5", slow <= 1.5 * first))
+        report.add(
+            "recall", f"p95, {sizes[-1]:,} rows to 100,000", slow / first, "x", goal=("1.5", slow <= 1.5 * first)
+        )
 
 
 def reading(report: Report, settings: Settings, readers: int, memories: Sequence[Memory], corpus: Corpus) -> None:
@@ -206,8 +206,14 @@ def reading(report: Report, settings: Settings, readers: int, memories: Sequence
         thread.join()
     seconds = time.perf_counter() - started
     memory.close()
-    report.add("readers", f"{readers} at once, recalls a second", len(spent) / seconds, "/s",
-               goal=("no errors", not errors), note=f"{len(errors)} errors")  # fmt: skip
+    report.add(
+        "readers",
+        f"{readers} at once, recalls a second",
+        len(spent) / seconds,
+        "/s",
+        goal=("no errors", not errors),
+        note=f"{len(errors)} errors",
+    )
     report.add("readers", f"{readers} at once, p95", sorted(spent)[int(len(spent) * 0.95)], "ms", note="one process")
 
 
@@ -241,8 +247,14 @@ def neighbouring(report: Report, url: str, store: PostgresStore) -> None:
             assert len(found) == min(10, shares[name]), (name, len(found))
             right += len(set(found) & set(exact))
             wanted += len(exact)
-        report.add("neighbours", f"recall@10, {name} of {total:,}", right / wanted, "",
-                   goal=(".95", right / wanted >= 0.95), note=f"p50 {statistics.median(spent):.1f} ms")  # fmt: skip
+        report.add(
+            "neighbours",
+            f"recall@10, {name} of {total:,}",
+            right / wanted,
+            "",
+            goal=(".95", right / wanted >= 0.95),
+            note=f"p50 {statistics.median(spent):.1f} ms",
+        )
 
 
 def main() -> None:

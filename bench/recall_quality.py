@@ -51,9 +51,7 @@ SETS: dict[str, tuple[str, Callable[[Path], Iterator[Round]]]] = {
 }
 
 
-def fresh_store(
-    embedder: Embedder | None, url: str, number: int
-) -> tuple[Recollect, tempfile.TemporaryDirectory[str]]:
+def fresh_store(embedder: Embedder | None, url: str, number: int) -> tuple[Recollect, tempfile.TemporaryDirectory[str]]:
     """An empty store in memory-backed files where there are such: durability is not measured here.
 
     In PostgreSQL, a tenant of its own beside those of the questions before.
@@ -101,9 +99,7 @@ def message_scores(hits: tuple[Hit, ...], query: Query, held: dict[str, list[str
     return {f"R@{k}": len(query.gold & set(ranked[:k])) / len(query.gold) for k in (5, 10, 20)}
 
 
-def run(
-    name: str, folder: Path, embedder: Embedder | None, limit: int | None, url: str
-) -> list[tuple[Query, Scores]]:
+def run(name: str, folder: Path, embedder: Embedder | None, limit: int | None, url: str) -> list[tuple[Query, Scores]]:
     """Every question of a set with its scores."""
     judge = message_scores if name == "locomo" else session_scores
     results: list[tuple[Query, Scores]] = []

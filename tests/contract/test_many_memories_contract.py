@@ -60,7 +60,8 @@ def test_what_was_written_at_once_is_found_and_has_its_versions(store: Store) ->
     assert store.memories.add_many(ANN, [(one, [old]), (memory("seals like herring", id="m-2"), ())]) == [True, True]
     assert store.memories.versions(ANN, "m-1") == [old]
     found = store.search.lexical(ANN, "memory", ["herring"], Filter(now=LATER), 5)
-    assert [document.id for document in store.search.documents(ANN, "memory", [match.doc for match in found])] == ["m-2"]
+    documents = store.search.documents(ANN, "memory", [match.doc for match in found])
+    assert [document.id for document in documents] == ["m-2"]
     assert store.memories.add_many(ANN, [(one, [old])]) == [False]
 
 

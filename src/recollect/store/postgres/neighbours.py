@@ -1,7 +1,7 @@
 """The approximate index over vectors: made by the owner of the tables once somebody has more than can be compared.
 
-It holds the vectors of one model, of every owner. Search asks it only for owners who have a good share of it; how that is
-decided stands in search.py. Making it does not stop anybody from writing.
+It holds the vectors of one model, of every owner. Search asks it only for owners who have a good share of it; how that
+is decided stands in search.py. Making it does not stop anybody from writing.
 """
 
 from __future__ import annotations

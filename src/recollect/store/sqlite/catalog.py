@@ -1,7 +1,7 @@
 """Statements about tables that only the catalog names: the one place where SQL is put together for the embedded store.
 
-Tables and columns come in, as the catalog spells them; every one is quoted, and every value stays a parameter. All other
-statements stand in `queries`.
+Tables and columns come in, as the catalog spells them; every one is quoted, and every value stays a parameter. All
+other statements stand in `queries`.
 """
 
 from __future__ import annotations
