@@ -1,5 +1,5 @@
-"""P08 on PostgreSQL: a schema is made once and whole, whoever opens first and whenever they are killed; whoever may not is
-told who can; and a program and its successor work side by side while one replaces the other.
+"""P08 on PostgreSQL: a schema is made once and whole, whoever opens first and whenever they are killed; a program and
+its successor work side by side while one replaces the other.
 """
 
 from __future__ import annotations

@@ -418,10 +418,8 @@ class _Owner:
                 if table == "gists":
                     self._numbers["gists"] = numbers
             self._copy_bodies(ours, theirs, list(self._numbers["events"]))
-            for turn in self._numbers["turns"].values():
-                index.add(theirs, "turn", turn)
-            for gist in self._numbers.get("gists", {}).values():
-                index.add(theirs, "gist", gist)
+            index.add_many(theirs, "turn", list(self._numbers["turns"].values()))
+            index.add_many(theirs, "gist", list(self._numbers.get("gists", {}).values()))
 
     def _copy_rows(self, ours: Tx, theirs: Tx, table: str, by: str, wanted: Sequence[int]) -> dict[int, int]:
         """Rows of the source into the target; returns which became which."""
@@ -540,6 +538,5 @@ class _Owner:
         if len(kept) < len(found):
             self._notes.append(f"{len(found) - len(kept)} memories are in the target already with the same words")
         deleted = columns.index("deleted_at")
-        for number, row in zip(numbers, rows, strict=True):
-            if number in kept and row[deleted] is None:
-                index.add(theirs, "memory", number)
+        live = [n for n, row in zip(numbers, rows, strict=True) if n in kept and row[deleted] is None]
+        index.add_many(theirs, "memory", live)

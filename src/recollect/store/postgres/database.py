@@ -123,6 +123,16 @@ class PostgresTx(Tx):
         self.run("index.add", {"owner": owner, "tier": tier, "doc": doc, "size": size, "search": lexemes})
         self.run("index.count", {"owner": owner, "tier": tier, "by": 1, "size": size})
 
+    def put_many_words(self, tier: Tier, entries: Sequence[tuple[int, int, Mapping[str, str]]]) -> None:
+        rows, words = [], 0
+        for doc, owner, texts in entries:
+            lexemes, size = entry(tier, owner, texts)
+            rows.append({"doc": doc, "size": size, "search": " ".join([f"'{lexeme}'" for lexeme in lexemes])})
+            words += size
+        if rows:
+            self.run("index.add_rows", {"tier": tier, "rows": json.dumps(rows, ensure_ascii=False)})
+            self.run("index.count", {"tier": tier, "by": len(rows), "size": words})
+
     def take_words(self, tier: Tier, doc: int) -> int:
         assert self.rows is not None
         gone = self.one("index.drop", {"tier": tier, "doc": doc})

@@ -16,6 +16,7 @@ from psycopg import sql
 from recollect.errors import ScopeError
 from recollect.store.postgres.connecting import Linked, store_errors
 from recollect.store.postgres.database import QUERIES, Database
+from recollect.store.postgres.neighbours import make_index
 from recollect.store.postgres.schema import SCHEMA
 
 _HINT = "Run it with the login of the database's owner, or leave it to the server's autovacuum."
@@ -29,6 +30,7 @@ def vacuum(database: Database, *, full: bool) -> dict[str, int]:
         names = [name for (name,) in connection.execute(QUERIES["keeping.vacuumed"], {"schema": SCHEMA}).fetchall()]
         for name in names:
             connection.execute(sql.SQL(f"VACUUM ({how}) {{}}").format(sql.Identifier(SCHEMA, name)))
+        make_index(connection)  # once somebody has more vectors than can be compared one by one
         if full:
             _try_checkpoint(connection)
         return {"tables": len(names), "freed": max(0, before - _size(connection))}

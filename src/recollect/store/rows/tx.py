@@ -68,6 +68,11 @@ class Tx:
         """Make the texts of a row searchable."""
         raise NotImplementedError
 
+    def put_many_words(self, tier: Tier, entries: Sequence[tuple[int, int, Mapping[str, str]]]) -> None:
+        """Make the texts of many rows searchable: document, owner and texts of each."""
+        for doc, owner, texts in entries:
+            self.put_words(tier, doc, owner, texts)
+
     def take_words(self, tier: Tier, doc: int) -> int:
         """Take a row out of the full-text index before it changes; returns whose it is."""
         raise NotImplementedError

@@ -68,3 +68,39 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: version
 SELECT value FROM meta WHERE key = 'index_version';
+
+-- Many rows at once. A turn comes with each of its events, or once with nothing.
+
+-- name: texts_memory
+SELECT row, owner, content, why, tags FROM memories
+WHERE tenant = :tenant AND owner = :owner AND row = ANY (:docs::bigint[]);
+
+-- name: texts_gist
+SELECT row, owner, content FROM gists WHERE tenant = :tenant AND owner = :owner AND row = ANY (:docs::bigint[]);
+
+-- name: texts_turn
+SELECT t.row, t.owner, e.who, e.said FROM turns t LEFT JOIN (
+  SELECT turn, position, {speaker} AS who, substr(text, 1, 65536) AS said FROM events
+  WHERE tenant = :tenant AND owner = :owner AND turn = ANY (:docs::bigint[]) AND {spoken}
+) e ON e.turn = t.row
+WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = ANY (:docs::bigint[]) ORDER BY t.row, e.position;
+
+-- name: add_rows
+INSERT INTO words (tenant, owner, tier, doc, size, search)
+SELECT :tenant, :owner, :tier, r.doc, r.size, r.search::tsvector
+FROM json_to_recordset(:rows::json) AS r (doc bigint, size integer, search text);
+
+-- name: wait_memory
+INSERT INTO pending (tenant, owner, tier, doc, ticket)
+SELECT :tenant, :owner, 'memory', doc, nextval('numbers') FROM unnest(:docs::bigint[]) d (doc)
+ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket;
+
+-- name: wait_gist
+INSERT INTO pending (tenant, owner, tier, doc, ticket)
+SELECT :tenant, :owner, 'gist', doc, nextval('numbers') FROM unnest(:docs::bigint[]) d (doc)
+ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket;
+
+-- name: wait_turn
+INSERT INTO pending (tenant, owner, tier, doc, ticket)
+SELECT :tenant, :owner, 'turn', doc, nextval('numbers') FROM unnest(:docs::bigint[]) d (doc)
+ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket;

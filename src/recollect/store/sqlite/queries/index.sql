@@ -73,3 +73,30 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: version
 SELECT value FROM meta WHERE key = 'index_version';
+
+-- Many rows at once. A turn comes with each of its events, or once with nothing.
+
+-- name: texts_memory
+SELECT row, owner, content, why, tags FROM memories WHERE row IN (SELECT value FROM json_each(:docs));
+
+-- name: texts_gist
+SELECT row, owner, content FROM gists WHERE row IN (SELECT value FROM json_each(:docs));
+
+-- name: texts_turn
+SELECT t.row, t.owner, e.who, e.said FROM turns t LEFT JOIN (
+  SELECT turn, position, {speaker} AS who, substr(text, 1, 65536) AS said FROM events
+  WHERE turn IN (SELECT value FROM json_each(:docs)) AND {spoken}
+) e ON e.turn = t.row
+WHERE t.row IN (SELECT value FROM json_each(:docs)) ORDER BY t.row, e.position;
+
+-- name: wait_memory
+INSERT INTO pending (tier, doc, owner, ticket) SELECT 'memory', row, owner, random() FROM memories
+WHERE row IN (SELECT value FROM json_each(:docs)) ON CONFLICT DO UPDATE SET ticket = excluded.ticket;
+
+-- name: wait_gist
+INSERT INTO pending (tier, doc, owner, ticket) SELECT 'gist', row, owner, random() FROM gists
+WHERE row IN (SELECT value FROM json_each(:docs)) ON CONFLICT DO UPDATE SET ticket = excluded.ticket;
+
+-- name: wait_turn
+INSERT INTO pending (tier, doc, owner, ticket) SELECT 'turn', row, owner, random() FROM turns
+WHERE row IN (SELECT value FROM json_each(:docs)) ON CONFLICT DO UPDATE SET ticket = excluded.ticket;
