@@ -13,6 +13,7 @@ RecollectError
 │   ├── StoreUnavailable  the data directory or database cannot be used
 │   ├── StoreBusy         another writer held the database for too long
 │   ├── StoreFull         no space left on the disk
+│   ├── StoreReadOnly     the database can only be read, such as a standby
 │   ├── StoreCorrupt      the database is damaged
 │   ├── StoreTooNew       written by a later version of Recollect
 │   └── ForkedHandle      a handle opened before fork() was used in the child
@@ -97,6 +98,10 @@ class StoreBusy(StoreError):
 
 class StoreFull(StoreError):
     """The disk is full; nothing was changed. Free some space and try again."""
+
+
+class StoreReadOnly(StoreError):
+    """This database can only be read, such as a standby; write to the primary."""
 
 
 class StoreCorrupt(StoreError):

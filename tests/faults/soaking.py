@@ -90,10 +90,16 @@ def main(url: str, password_file: str, log: str, seed: str, seconds: str) -> Non
     )
     until = time.monotonic() + float(seconds)
     handle = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    client = Client(PostgresStore(settings), handle, int(seed))
-    os.write(handle, b"began\t0\t-\n")
+    client = None
     while time.monotonic() < until:
-        client.work()
+        if client is not None:
+            client.work()
+            continue
+        try:
+            client = Client(PostgresStore(settings), handle, int(seed))
+            os.write(handle, b"began\t0\t-\n")
+        except (StoreBusy, StoreUnavailable):  # cancelled or cut off while it was opened
+            os.write(handle, b"ended\t0\topening\n")
 
 
 if __name__ == "__main__":

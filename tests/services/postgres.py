@@ -178,3 +178,25 @@ def _is_ready(facts: Facts) -> bool:
     except psycopg.OperationalError:
         return False
     return True
+
+
+@contextmanager
+def standby(server: Postgres, run: Path) -> Iterator[str]:
+    """A copy of a server that follows it and can only be read: the superuser's address in the database `postgres`."""
+    parts = urlsplit(server.url)
+    folder, port = folder_for_server("rps"), free_port()
+    programs = _programs(folder)
+    environment = {**os.environ, "PGPASSWORD": parts.password or ""}
+    place = ["-h", "127.0.0.1", "-p", str(parts.port), "-U", str(parts.username)]
+    subprocess.run(
+        [*as_nobody(), f"{programs}/pg_basebackup", *place, "-D", f"{folder}/data", "-R", "-c", "fast", "-X", "stream"],
+        check=True,
+        capture_output=True,
+        env=environment,
+    )
+    url = urlunsplit(parts._replace(netloc=f"{parts.username}:{parts.password}@127.0.0.1:{port}"))
+    words = ["-D", f"{folder}/data", "-p", str(port), "-h", "127.0.0.1", "-k", str(folder)]
+    words += ["-c", "fsync=off", "-c", f"max_connections={FAST['max_connections']}"]
+    start = Start({"url": url, "folder": str(folder)}, folder, (*_prefix(), f"{programs}/postgres", *words), _is_ready)
+    with shared(run, f"standby-{port}", lambda: start) as facts:
+        yield facts["url"]

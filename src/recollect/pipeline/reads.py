@@ -8,8 +8,10 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 from recollect.clock import Clock
+from recollect.errors import StoreReadOnly
 from recollect.model import Scope
 from recollect.store.port import Store
 from recollect.text import dedup_key
@@ -43,7 +45,11 @@ class Reads:
                 self._shown.add(dedup_key(text))
 
     def write(self) -> None:
-        """Write the counts into the store."""
+        """Write the counts into the store; where it can only be read, nobody counts."""
+        with suppress(StoreReadOnly):
+            self._write()
+
+    def _write(self) -> None:
         with self._lock:
             counts, self._counts = self._counts, Counter()
             shown, self._shown = self._shown, set()

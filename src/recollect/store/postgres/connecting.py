@@ -23,7 +23,7 @@ import psycopg
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from recollect.clock import now
-from recollect.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreUnavailable
+from recollect.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreReadOnly, StoreUnavailable
 from recollect.settings import environment
 from recollect.store.postgres.address import Address
 from recollect.store.postgres.credentials import Credentials, Login
@@ -40,6 +40,7 @@ _SET_UP = (
 )
 _IDLE_IN_TRANSACTION = "60s"  # a client that stopped in the middle must not hold its locks for ever
 _BY_STATE: Mapping[str, type[StoreError]] = {
+    "25006": StoreReadOnly,  # a standby, or a server that is switched to reading
     "53100": StoreFull,  # disk full
     "57014": StoreBusy,  # the statement took too long
     "55P03": StoreBusy,  # a lock was held for too long
