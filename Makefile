@@ -24,13 +24,13 @@ $(WEIGHTS)/model.safetensors: | $(READY)
 demo: $(READY) $(WEIGHTS)/model.safetensors  ## install, then remember and recall on sample sessions
 	$(BIN)/recollect demo --model-dir $(WEIGHTS)
 
+# The hash seed is fixed so that every worker collects the same tests; a file's tests stay together.
 test: lint $(WEIGHTS)/model.safetensors  ## everything
-	$(BIN)/python -m pytest -m "not soak"
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n auto --dist loadfile -m "not soak"
 
 # In memory where there is room for it: the quick run proves behaviour, not durability.
 QUICK_TMP := $(shell test -w /dev/shm && echo --basetemp=/dev/shm/recollect-quick-$$(id -u))
 
-# The hash seed is fixed so that every worker collects the same tests.
 quick: $(READY)  ## what runs in about a minute: no faults, no servers
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n auto -m "not slow and not soak" $(QUICK_TMP) tests/unit tests/contract tests/flow tests/guards
 
