@@ -49,8 +49,10 @@ def backup(database: Database, target: Path) -> int:
                 while not job.done:
                     job.step(_PAGES)
             copy.execute("PRAGMA journal_mode = delete")  # one file, with nothing beside it
+            copy.execute("BEGIN IMMEDIATE")
             _take_bodies(copy, database.path.parent / BODIES)
             copy.execute(_Q["seal"], {"digest": digest(copy)})
+            copy.execute("COMMIT")
         verify(part)
         datadir.settle(part, target)
     finally:
