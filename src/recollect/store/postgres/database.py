@@ -83,6 +83,7 @@ class PostgresTx(Tx):
     def __init__(self, connection: psycopg.Connection[Any], scope: Scope | None, rows: Rows | None) -> None:
         super().__init__(scope, rows)
         self.connection = connection
+        self.sizes: dict[Tier, tuple[int, ...] | None] = {}  # how much the owner has, once it was asked
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         """Run a query; whose transaction it is need not be said."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
-from recollect.store.postgres.database import QUERIES, STEPS, Database
+from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx
 from recollect.store.postgres.vectors import as_text
 from recollect.store.rows.search import RowSearch, search_filter, visible
 from recollect.store.rows.tx import Rows, Tx
@@ -50,6 +50,8 @@ class PostgresSearch(RowSearch):
             if rows is None or not words:
                 return []
             size, length = _size(tx, tier)
+            if not size:
+                return []
             holding = self._holding(tx, rows, tier, words, size)
             words = _telling(words, holding, size)
             params = {
@@ -74,7 +76,7 @@ class PostgresSearch(RowSearch):
             if rows is None:
                 return TermWeights(0.0, 0.0, 0.0)
             size, _ = _size(tx, tier)
-            words = _words(terms)
+            words = _words(terms) if size else []
             found = self._holding(tx, rows, tier, words, size)
         holding = [found[word] for word in words]
         smooth = [math.log1p((size - n + 0.5) / (n + 0.5)) for n in holding]
@@ -88,7 +90,7 @@ class PostgresSearch(RowSearch):
         """The best matches by meaning, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            sizes = rows and tx.run("search.size", {"tier": tier}).fetchone()
+            sizes = rows and _sizes(tx, tier)
             if rows is None or not sizes or not sizes[3]:
                 return []
             params = search_filter(tx, rows, where)
@@ -130,7 +132,7 @@ class PostgresSearch(RowSearch):
     def population(self, scope: Scope, tier: Tier) -> int:
         """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
         with self._db.read(scope) as tx:
-            found = tx.rows and tx.run("search.size", {"tier": tier}).fetchone()
+            found = tx.rows and _sizes(tx, tier)
             return int(found[2]) if found else 0
 
     def _nearest(
@@ -181,9 +183,17 @@ def _weight(size: int, holding: int) -> float:
     return math.log((size - holding + 0.5) / (holding + 0.5))
 
 
+def _sizes(tx: Tx, tier: Tier) -> tuple[int, ...] | None:
+    """Documents, words, documents with vectors, vectors of the owner; asked once in a transaction."""
+    assert isinstance(tx, PostgresTx)
+    if tier not in tx.sizes:
+        tx.sizes[tier] = tx.run("search.size", {"tier": tier}).fetchone()
+    return tx.sizes[tier]
+
+
 def _size(tx: Tx, tier: Tier) -> tuple[int, float]:
     """How many documents the owner has, and how many words they have on average."""
-    found = tx.run("search.size", {"tier": tier}).fetchone()
+    found = _sizes(tx, tier)
     documents, words = (found[0], found[1]) if found else (0, 0)
     return documents, max(1.0, words / documents) if documents else 1.0
 

@@ -29,7 +29,7 @@ class RowSearch:
         """The documents themselves, in the order asked for; one that fails its hash is left out."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            if rows is None:
+            if rows is None or not docs:
                 return []
             params: dict[str, object] = {**rows.params(), "docs": tx.many(docs)}
             found = list(tx.run(f"search.documents_{tier}", params))
