@@ -77,7 +77,10 @@ def database(url: str | None) -> Iterator[str]:
         sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
         from tests.services.postgres import running
 
-        with tempfile.TemporaryDirectory() as folder, running(Path(folder), "bench") as server:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            running(Path(folder), "bench", {"shared_buffers": "2GB"}) as server,
+        ):
             yield server.empty_database()
         return
     name = f"recollect_bench_{os.getpid()}"

@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from recollect.store.postgres.tables import PostgresTables
 
 # How a connection works. A pooler in transaction mode loses it, so a login made by `database init` has it by itself.
-SESSION = {"TimeZone": "UTC", "lock_timeout": LOCK_TIMEOUT, "plan_cache_mode": "force_custom_plan"}
+SESSION = {
+    "TimeZone": "UTC",
+    "lock_timeout": LOCK_TIMEOUT,
+    "plan_cache_mode": "force_custom_plan",
+    # Every statement here is short: starting workers or compiling it would take longer than running it.
+    "max_parallel_workers_per_gather": "0",
+    "jit": "off",
+}
 POOLED = {"prepare_threshold": None}  # what one transaction prepares, the next finds elsewhere or not at all
 
 
