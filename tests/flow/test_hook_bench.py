@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 BENCH = Path(__file__).parents[2] / "bench" / "hook.py"
 
 
-def test_a_short_run_prints_every_line(tmp_path: Path) -> None:
-    words = [sys.executable, str(BENCH), "--starts", "2", "--memories", "50", "--work-dir", str(tmp_path)]
-    words += ["--model-dir", str(tmp_path / "none")]
+@pytest.fixture
+def near() -> Iterator[Path]:
+    """A folder with a short name: the address of a socket may have a hundred characters."""
+    with tempfile.TemporaryDirectory(prefix="rb-") as folder:
+        yield Path(folder)
+
+
+def test_a_short_run_prints_every_line(near: Path) -> None:
+    words = [sys.executable, str(BENCH), "--starts", "2", "--memories", "50", "--work-dir", str(near)]
+    words += ["--model-dir", str(near / "none")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("machine: ")
@@ -24,4 +35,4 @@ def test_a_short_run_prints_every_line(tmp_path: Path) -> None:
     assert answered["| stop"].startswith("0%")
     assert answered["| start"].startswith("100%")
     assert not answered["| index"].startswith("0%")
-    assert list(tmp_path.glob("recollect-bench-*")) == []
+    assert list(near.glob("recollect-bench-*")) == []
