@@ -15,9 +15,9 @@ from recollect.store.postgres import lifecycle
 from recollect.store.postgres.bodies import PostgresBodies
 from recollect.store.postgres.database import Database
 from recollect.store.postgres.schema import SCHEMA
-from recollect.store.postgres.vectors import active_model
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
+from recollect.store.rows.vectors import active_model
 
 REMAINS = (
     "the server's table files, until `recollect maintain --job scrub` writes them anew",

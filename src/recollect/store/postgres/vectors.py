@@ -6,22 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from recollect.errors import ModelMismatch
 from recollect.model import TIERS, Scope, Tier
 from recollect.store.port import Waiting
-from recollect.store.postgres.database import Database
 from recollect.store.rows import index
 from recollect.store.rows.tx import Tx
+from recollect.store.rows.vectors import RowVectors, activate
 from recollect.store.searchtext import embedded_texts
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
-
-
-def active_model(tx: Tx) -> tuple[int, str, int] | None:
-    """Row, name and dimension of the model the vectors are of."""
-    row = tx.run("vectors.active").fetchone()
-    return None if row is None else (row[0], row[1], row[2])
 
 
 def as_text(vector: Matrix) -> str:
@@ -29,22 +22,8 @@ def as_text(vector: Matrix) -> str:
     return "[" + ",".join(f"{value:.7g}" for value in vector.tolist()) + "]"
 
 
-class PostgresVectors:
+class PostgresVectors(RowVectors):
     """The queue of texts without a vector, and the vectors."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def model(self) -> tuple[str, int] | None:
-        """Name and dimension of the model the vectors are of; None while there are none."""
-        with self._db.read(None) as tx:
-            found = active_model(tx)
-        return None if found is None else found[1:]
-
-    def pending(self) -> int:
-        """How many texts wait for a vector."""
-        with self._db.read(None) as tx:
-            return tx.one("vectors.pending") or 0
 
     def waiting(self, limit: int) -> list[Waiting]:
         """Texts without a vector: memories before gists before turns, the newest first."""
@@ -71,28 +50,13 @@ class PostgresVectors:
     def put(self, model: tuple[str, int], vectors: Iterable[tuple[Waiting, Matrix]]) -> int:
         """Store vectors made by `model`; one made for a text that has changed since stays queued."""
         given = list(vectors)
-        active = self._activate(model)
+        with self._db.write(None) as tx:
+            active = activate(tx, model)
         stored = 0
         for scope, items in self._by_owner(given).items():
             with self._db.write(scope) as tx:
                 stored += _put(tx, active, items)
         return stored
-
-    def _activate(self, model: tuple[str, int]) -> int:
-        name, dim = model
-        with self._db.write(None) as tx:
-            active = active_model(tx)
-            if active is None:
-                tx.run("vectors.add_model", {"name": name, "dim": dim})
-                tx.run("vectors.activate", {"name": name, "dim": dim})
-                active = active_model(tx)
-        assert active is not None
-        if active[1:] != model:
-            raise ModelMismatch(
-                f"the vectors here are of {active[1]} ({active[2]}), not {name} ({dim})",
-                hint="Run `recollect reembed` to make them again with the configured embedder.",
-            )
-        return active[0]
 
     def _by_owner(self, given: list[tuple[Waiting, Matrix]]) -> dict[Scope, list[tuple[Waiting, Matrix]]]:
         """What was made, by whose it is; what was forgotten, or done by somebody else, in the meantime is nobody's."""

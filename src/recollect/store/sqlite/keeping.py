@@ -13,9 +13,9 @@ import apsw
 from recollect.store.port import Health, Size
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
+from recollect.store.rows.vectors import active_model
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
-from recollect.store.sqlite.vectors import active_model
 
 _LOGGED = ("the write-ahead log or slack of the file: a reader or a full disk kept it from being written anew",)
 _COUNTED = ("sessions", "events", "turns", "gists", "memories", "vectors", "pending")

@@ -15,8 +15,8 @@ from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
 from recollect.store.rows.search import RowSearch, search_filter, visible
 from recollect.store.rows.tx import Tx
+from recollect.store.rows.vectors import active_model
 from recollect.store.sqlite.database import Database, owned
-from recollect.store.sqlite.vectors import active_model
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:

@@ -5,40 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from recollect.errors import ModelMismatch
 from recollect.model import TIERS, Tier
 from recollect.store.port import Waiting
 from recollect.store.rows import index
 from recollect.store.rows.tx import Tx
+from recollect.store.rows.vectors import RowVectors, activate
 from recollect.store.searchtext import embedded_texts
-from recollect.store.sqlite.database import Database
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
 
 
-def active_model(tx: Tx) -> tuple[int, str, int] | None:
-    """Row, name and dimension of the model the vectors are of."""
-    row = tx.run("vectors.active").fetchone()
-    return None if row is None else (row[0], row[1], row[2])
-
-
-class SqliteVectors:
+class SqliteVectors(RowVectors):
     """The queue of texts without a vector, and the vectors."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def model(self) -> tuple[str, int] | None:
-        """Name and dimension of the model the vectors are of; None while there are none."""
-        with self._db.read(None) as tx:
-            found = active_model(tx)
-        return None if found is None else found[1:]
-
-    def pending(self) -> int:
-        """How many texts wait for a vector."""
-        with self._db.read(None) as tx:
-            return tx.one("vectors.pending", {}) or 0
 
     def waiting(self, limit: int) -> list[Waiting]:
         """Texts without a vector: memories before gists before turns, the newest first."""
@@ -53,20 +32,9 @@ class SqliteVectors:
 
     def put(self, model: tuple[str, int], vectors: Iterable[tuple[Waiting, Matrix]]) -> int:
         """Store vectors made by `model`; one made for a text that has changed since stays queued."""
-        name, dim = model
         with self._db.write(None) as tx:
-            active = active_model(tx)
-            if active is None:
-                tx.run("vectors.add_model", {"name": name, "dim": dim})
-                tx.run("vectors.activate", {"name": name, "dim": dim})
-                active = active_model(tx)
-            assert active is not None
-            if active[1:] != model:
-                raise ModelMismatch(
-                    f"the vectors here are of {active[1]} ({active[2]}), not {name} ({dim})",
-                    hint="Run `recollect reembed` to make them again with the configured embedder.",
-                )
-            return sum(_put(tx, active[0], item, matrix) for item, matrix in vectors)
+            active = activate(tx, model)
+            return sum(_put(tx, active, item, matrix) for item, matrix in vectors)
 
     def restart(self) -> int:
         """Drop every vector and queue every text: the next model to write becomes the store's."""
