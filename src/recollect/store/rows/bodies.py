@@ -7,6 +7,7 @@ been in use; it moves at most a day from one look to the next, so a wall clock t
 from __future__ import annotations
 
 import hashlib
+from abc import ABC, abstractmethod
 from datetime import datetime
 from typing import Any
 
@@ -20,30 +21,30 @@ _DAY = 86_400.0
 MAX_BYTES = 256 << 20
 
 
-class RowBodies:
+class RowBodies(ABC):
     """The rows of bodies; where their bytes lie is for each database to say."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
+    @abstractmethod
     def keep(self, tx: Tx, owner: int, body: Body) -> None:
         """Within the write that adds its event: the bytes of a body, unless they are there, and its row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mend(self, tx: Tx, owner: int, body: Body) -> None:
         """Within a write that saw a known event again: write the bytes that should be there and are not."""
-        raise NotImplementedError
 
+    @abstractmethod
     def remove(self, scope: Scope | None, owner: int, hashes: list[bytes]) -> None:
         """Take the bytes of bodies whose rows were dropped or evicted in a transaction that is over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tidy(self, scope: Scope) -> int:
         """Take away what a process that died left behind."""
-        raise NotImplementedError
 
-    def _content(self, tx: Tx, owner: int, body_hash: str) -> bytes | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _content(self, tx: Tx, owner: int, body_hash: str) -> bytes | None: ...
 
     def _add(self, tx: Tx, owner: int, body: Body, stored: int, data: bytes | None) -> None:
         params = {"owner": owner, "hash": bytes.fromhex(body.hash), "media": body.media, "bytes": body.size}

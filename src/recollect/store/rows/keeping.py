@@ -5,6 +5,7 @@ What stays of what was forgotten is a tombstone of ids, so that no replay brings
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
@@ -24,7 +25,7 @@ from recollect.store.rows.memories import tombstone_key, tombstone_of_source
 from recollect.store.rows.tx import Database, Tx
 
 
-class RowKeeping:
+class RowKeeping(ABC):
     """Forgetting and upkeep; how bytes go from the files, and how the store is, is for each database to say."""
 
     def __init__(self, database: Database, bodies: RowBodies) -> None:
@@ -149,9 +150,9 @@ class RowKeeping:
             tx.run("keeping.scrub_done")
         return True
 
+    @abstractmethod
     def _scrub(self) -> tuple[str, ...]:
         """Leave no byte of what was deleted, as far as that can be done now; says where some may be left."""
-        raise NotImplementedError
 
 
 class _NotMeant(Exception):

@@ -7,6 +7,7 @@ nothing; a writer that may be the first asks for `ensure()`.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ class Answer(Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
-class Tx:
+class Tx(ABC):
     """A transaction; each database has its own `run`."""
 
     violated: type[Exception]  # what breaking a unique constraint raises
@@ -56,26 +57,26 @@ class Tx:
         self.began = time.perf_counter()
         self.heads: dict[int, Any] | None = None  # by owner, where the audit stands; None: it is read each time
 
+    @abstractmethod
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         """Run the query of that name (`file.query`)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def many(self, docs: Sequence[int]) -> object:
         """Several row numbers as one parameter."""
-        raise NotImplementedError
 
+    @abstractmethod
     def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
         """Make the texts of a row searchable."""
-        raise NotImplementedError
 
     def put_many_words(self, tier: Tier, entries: Sequence[tuple[int, int, Mapping[str, str]]]) -> None:
         """Make the texts of many rows searchable: document, owner and texts of each."""
         for doc, owner, texts in entries:
             self.put_words(tier, doc, owner, texts)
 
+    @abstractmethod
     def take_words(self, tier: Tier, doc: int) -> int:
         """Take a row out of the full-text index before it changes; returns whose it is."""
-        raise NotImplementedError
 
     def put_notes(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add rows to the audit."""
