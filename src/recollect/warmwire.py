@@ -25,6 +25,7 @@ SHOW, NOTHING, PASS = b"show", b"nothing", b"pass"  # states of an answer; `pass
 _MAX_FIELDS = 16
 _MAX_PATH = 100  # bytes of a socket's path that every system takes
 _NAME = 8
+_FULL_SECONDS = 0.002  # between two looks whether there is room at the door again
 
 
 class BadMessage(ValueError):
@@ -101,8 +102,13 @@ def begin(where: str, request: bytes, until: float) -> socket:
 
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
-        line.settimeout(_left(until))
-        line.connect(where)
+        while True:
+            line.settimeout(_left(until))
+            try:
+                line.connect(where)
+                break
+            except BlockingIOError:  # the queue at the door is full, and a socket with a timeout does not wait there
+                time.sleep(min(_FULL_SECONDS, _left(until)))
         line.sendall(request)
     except OSError:
         line.close()

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -259,10 +259,26 @@ def test_who_says_nothing_is_dropped_in_time(warm: WarmServer, data_dir: Path) -
 
 
 def test_a_crowd_of_silent_clients_does_not_keep_others_out(warm: WarmServer, data_dir: Path) -> None:
-    crowd = [connected(data_dir) for _ in range(2 * server.MOST_CLIENTS)]
-    assert ask(data_dir)["text"] == b"hello"
-    for line in crowd:
-        line.close()
+    with ExitStack() as crowd:
+        for _ in range(2 * server.MOST_CLIENTS):
+            crowd.enter_context(connected(data_dir))
+        assert ask(data_dir)["text"] == b"hello"
+
+
+def test_who_finds_the_queue_at_the_door_full_waits_for_a_place(tmp_path: Path) -> None:
+    where = str(tmp_path / "door")
+    with ExitStack() as lines:
+        door = lines.enter_context(socket.socket(socket.AF_UNIX))
+        door.bind(where)
+        door.listen(0)
+        first = lines.enter_context(socket.socket(socket.AF_UNIX))
+        first.connect(where)
+        with pytest.raises(TimeoutError):
+            warmwire.begin(where, b"hello", time.monotonic() + 0.05)
+        opened = threading.Timer(0.05, lambda: lines.enter_context(door.accept()[0]))
+        opened.start()
+        warmwire.begin(where, b"hello", time.monotonic() + 5).close()
+        opened.join()
 
 
 def test_who_fails_is_told_to_look_elsewhere(warm: WarmServer, data_dir: Path) -> None:
