@@ -35,7 +35,7 @@ VALUES = {
 }
 # A stage may import the values, itself, and what stands before it.
 STAGES = ["models", "capture", "distill", "store", "recall", "inject", "pipeline", "facade"]
-SHELLS = {"cli", "install", "mcp", "warm"}
+SHELLS = {"bus", "cli", "client", "http", "install", "mcp", "metrics", "serving", "warm", "wrap"}
 
 
 def modules() -> list[tuple[str, Path]]:
