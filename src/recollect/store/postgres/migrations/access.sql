@@ -120,7 +120,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
   CROSS JOIN unnest(_steps) WITH ORDINALITY s (times, step)
   CROSS JOIN LATERAL (
     SELECT w.doc, w.size FROM words w
-    WHERE w.tenant = current_tenant() AND w.owner = current_owner()
+    WHERE {words_of} AND w.owner + 0 = current_owner()  -- + 0: else all of the owner's rows are listed for each lexeme
       AND w.search @@ (quote_literal(left(_tier, 1) || current_owner() || 'x' || a.stem || '~' || s.step))::tsquery
     OFFSET 0  -- each lexeme by the index: else the planner may compare every document with every lexeme
   ) w

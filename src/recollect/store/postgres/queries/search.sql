@@ -1,26 +1,25 @@
 -- The two legs of recall, and the rows behind what they find.
 
--- The best by words are taken first and held against the filter then: of thousands that share a word few are read.
+-- The best by words are taken first and held against the filter then: of thousands that share a word few are read. Each
+-- is looked up by its key (LATERAL … OFFSET 0): the planner thinks that tenant and owner tell apart twice as much as they
+-- do, takes an owner's rows for few, and would read all of them.
 -- name: lexical_memory
-SELECT f.doc, f.score, 0, 0, m.occurred_at FROM ({bm25}) f
-JOIN memories m ON m.tenant = :tenant AND m.owner = :owner AND m.row = f.doc
-WHERE true
-  {memory_filter}
-ORDER BY f.score DESC, f.doc;
+SELECT f.doc, f.score, 0, 0, r.occurred_at FROM ({bm25}) f CROSS JOIN LATERAL (
+  SELECT m.occurred_at FROM memories m WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = f.doc
+  {memory_filter} OFFSET 0
+) r ORDER BY f.score DESC, f.doc;
 
 -- name: lexical_gist
-SELECT f.doc, f.score, g.session, 0, g.occurred_at FROM ({bm25}) f
-JOIN gists g ON g.tenant = :tenant AND g.owner = :owner AND g.row = f.doc
-WHERE true
-  {gist_filter}
-ORDER BY f.score DESC, f.doc;
+SELECT f.doc, f.score, r.session, 0, r.occurred_at FROM ({bm25}) f CROSS JOIN LATERAL (
+  SELECT g.session, g.occurred_at FROM gists g WHERE g.tenant = :tenant AND g.owner = :owner AND g.row = f.doc
+  {gist_filter} OFFSET 0
+) r ORDER BY f.score DESC, f.doc;
 
 -- name: lexical_turn
-SELECT f.doc, f.score, t.session, t.ordinal, t.occurred_at FROM ({bm25}) f
-JOIN turns t ON t.tenant = :tenant AND t.owner = :owner AND t.row = f.doc
-WHERE true
-  {turn_filter}
-ORDER BY f.score DESC, f.doc;
+SELECT f.doc, f.score, r.session, r.ordinal, r.occurred_at FROM ({bm25}) f CROSS JOIN LATERAL (
+  SELECT t.session, t.ordinal, t.occurred_at FROM turns t WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = f.doc
+  {turn_filter} OFFSET 0
+) r ORDER BY f.score DESC, f.doc;
 
 -- name: holding
 SELECT word, count(*) FROM matches(:tier, :words::text[], :steps::float8[]) GROUP BY word;
@@ -74,19 +73,22 @@ SELECT doc, halfvec_send(vector) FROM vectors
 WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[]) ORDER BY doc, place;
 
 -- name: allowed_memory
-SELECT m.row, 0, 0, m.occurred_at FROM memories m
-WHERE m.tenant = :tenant AND m.row = ANY (:docs::bigint[]) AND m.owner = :owner
-  {memory_filter};
+SELECT d.doc, 0, 0, r.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT m.occurred_at FROM memories m WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = d.doc
+  {memory_filter} OFFSET 0
+) r;
 
 -- name: allowed_gist
-SELECT g.row, g.session, 0, g.occurred_at FROM gists g
-WHERE g.tenant = :tenant AND g.row = ANY (:docs::bigint[]) AND g.owner = :owner
-  {gist_filter};
+SELECT d.doc, r.session, 0, r.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT g.session, g.occurred_at FROM gists g WHERE g.tenant = :tenant AND g.owner = :owner AND g.row = d.doc
+  {gist_filter} OFFSET 0
+) r;
 
 -- name: allowed_turn
-SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
-WHERE t.tenant = :tenant AND t.row = ANY (:docs::bigint[]) AND t.owner = :owner
-  {turn_filter};
+SELECT d.doc, r.session, r.ordinal, r.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT t.session, t.ordinal, t.occurred_at FROM turns t WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = d.doc
+  {turn_filter} OFFSET 0
+) r;
 
 -- name: around
 SELECT t.row, t.chars,
