@@ -16,6 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,7 @@ def entry(tier: Tier, owner: int, texts: Mapping[str, str]) -> tuple[list[str], 
     return [f"{tier[0]}{owner}x{word}~{_step(tier, times)}" for word, times in counted.items()], size
 
 
+@lru_cache(maxsize=1_024)
 def _step(tier: Tier, times: float) -> int:
     """The number of the nearest step, from 1."""
     steps = STEPS[tier]

@@ -19,6 +19,7 @@ from recollect.store.rows.memories import (
 )
 from recollect.store.rows.quotas import take
 from recollect.store.rows.tx import Tx, ensure_project
+from recollect.text import dedup_key
 
 
 class PostgresMemories(RowMemories):
@@ -70,9 +71,8 @@ def _firsts(rows: Iterable[Sequence[object]]) -> set[object]:
 
 
 def _key(memory: Memory, projects: Mapping[str, int]) -> tuple[int, bytes]:
-    dedup = params_of(memory)["dedup_key"]
-    assert isinstance(dedup, bytes)
-    return (projects[memory.project] if memory.project is not None else 0), dedup
+    project = projects[memory.project] if memory.project is not None else 0
+    return project, bytes.fromhex(dedup_key(memory.content))
 
 
 def _source(memory: Memory) -> bytes | None:
