@@ -42,6 +42,7 @@ OUTSIDE = (  # variables that could lead a test to somebody's real memory or ses
         "KIMI_",
     ),
     *("PI_CODING_", "FACTORY_", "OPENCODE_", "CURSOR_", "ANTHROPIC_", "OPENAI_", "AI_AGENT"),
+    *("API_KEY", "EMBEDDING_", "REDIS_", "OTEL_", "PROMETHEUS_"),
 )
 # Files whose tests start servers and processes, or try very many things: left out of `make quick`.
 SLOW = frozenset(

@@ -1,4 +1,4 @@
-"""Writes docs/reference/cli.md, settings.md and mcp.md from the code they describe.
+"""Writes docs/reference/cli.md, settings.md, mcp.md, http.md and openapi.json from the code they describe.
 
 `--check` writes nothing and exits 1 when a file is out of date. What is written does not depend on the Python version:
 argparse is asked for its flags, not for its layout.
@@ -7,9 +7,12 @@ argparse is asked for its flags, not for its layout.
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
-from dataclasses import MISSING, fields
+import tempfile
+from dataclasses import MISSING, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +77,128 @@ def mcp_reference() -> str:
             lines += [_argument(name, one, name in required) for name, one in schema["properties"].items()]
             lines.append("")
     return "\n".join([*lines, "## What clients are told", "", tools.INSTRUCTIONS, ""])
+
+
+def openapi_reference() -> str:
+    """The OpenAPI document of the whole service."""
+    return json.dumps(_openapi(), indent=1, ensure_ascii=False) + "\n"
+
+
+def http_reference() -> str:
+    """Every route: what it needs, what it takes, what it answers."""
+    told, needs = _openapi(), _needs()
+    lines = [GENERATED, "", "# HTTP API", ""]
+    lines += ["The same for programs: [openapi.json](openapi.json), and `GET /openapi.json` of a running server.", ""]
+    lines += [
+        "A key is sent as `X-API-Key: …` or `Authorization: Bearer …`. Bodies and answers are JSON; a field that is not"
+    ]
+    lines += ["known is refused. Every answer that is not a success is an [Error](#error).", ""]
+    lines += ["| status | when |", "|---|---|"]
+    refused = told["paths"]["/ingest"]["post"]["responses"].items()
+    lines += [f"| {status} | {answer['description']} |" for status, answer in sorted(refused) if status >= "400"]
+    lines += [
+        "",
+        "`Idempotency-Key: …` on a POST, PATCH or DELETE: sent again with the same key within 24 hours, it is",
+    ]
+    lines += ["done once and answered the same (`Idempotent-Replayed: true`).", ""]
+    for path, operations in told["paths"].items():
+        for method, operation in operations.items():
+            lines += [*_route(method.upper(), path, operation, needs), ""]
+    lines += ["## What is sent and answered", ""]
+    for name, schema in sorted(told["components"]["schemas"].items()):
+        lines += [f"### {name}", "", *([schema["description"], ""] if "description" in schema else [])]
+        lines += [*_fields(schema), ""]
+    return "\n".join(lines)
+
+
+@cache
+def _openapi() -> dict[str, Any]:
+    from recollect.http.app import create_app
+    from recollect.serving import Serving
+
+    with tempfile.TemporaryDirectory() as folder:
+        serving = Serving(replace(settings.Settings(), data_dir=Path(folder)), hosted=True)
+        try:
+            return dict(create_app(serving).openapi())
+        finally:
+            serving.close()
+
+
+def _needs() -> dict[tuple[str, str], str | None]:
+    from recollect.http.permissions import NEEDS
+
+    return {(method, path.replace(":path", "")): need for (method, path), need in NEEDS.items()}
+
+
+def _route(method: str, path: str, operation: dict[str, Any], needs: dict[tuple[str, str], str | None]) -> list[str]:
+    need = needs[method, path]
+    lines = [f"## {method} {path}", "", operation.get("description") or operation["summary"], ""]
+    lines += [f"Permission: `{need}`." if need else "No key is needed.", ""]
+    shown = [one for one in operation.get("parameters", []) if one["name"] != "Idempotency-Key"]
+    if shown:
+        lines += ["| parameter | in | type | meaning |", "|---|---|---|---|"]
+        for one in shown:
+            name = f"`{one['name']}`" + (" (required)" if one.get("required") else "")
+            lines.append(f"| {name} | {one['in']} | {_type(one['schema'])} | {_said(one)} |")
+        lines.append("")
+    if "requestBody" in operation:
+        lines += [f"Body: {_type(_content(operation['requestBody']))}.", ""]
+    good = {status: answer for status, answer in operation["responses"].items() if status < "300"}
+    answers = [f"{status} {_type(_content(answer))}" for status, answer in sorted(good.items())]
+    return [*lines, f"Answers: {', '.join(answers)}."]
+
+
+def _content(told: dict[str, Any]) -> dict[str, Any]:
+    kind, content = next(iter(told.get("content", {"nothing": {}}).items()))
+    if "ndjson" in kind or "ndjson" in str(list(told.get("content", {}))):
+        return {"type": "a stream of JSON Lines"}
+    return dict(content.get("schema", {}))
+
+
+def _fields(schema: dict[str, Any]) -> list[str]:
+    lines = ["| field | type | meaning |", "|---|---|---|"]
+    required = schema.get("required", ())
+    for name, one in schema.get("properties", {}).items():
+        default = one.get("default")
+        known = f" (default `{json.dumps(default)}`)" if default is not None else ""
+        needed = " (required)" if name in required and "default" not in one else ""
+        lines.append(f"| `{name}`{needed} | {_type(one)}{known} | {_said(one)} |")
+    return lines
+
+
+def _said(one: dict[str, Any]) -> str:
+    return " ".join(one.get("description", "").split()).replace("|", "\\|")
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """A schema in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(_type(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return ", ".join(f"`{word}`" for word in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    kind = schema.get("type", "anything")
+    if isinstance(kind, list):
+        return " or ".join(kind)
+    if kind == "array":
+        most = f", at most {schema['maxItems']:,}" if "maxItems" in schema else ""
+        return f"list of {_type(schema.get('items', {}))}{most}"
+    more = schema.get("additionalProperties")
+    if kind == "object" and isinstance(more, dict) and more:
+        return f"object of {_type(more)}"
+    return {"string": "text"}.get(kind, kind) + _bounds(schema)
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    told = [schema["format"]] if "format" in schema else []
+    told += [f"at most {schema['maxLength']:,} characters"] if "maxLength" in schema else []
+    if "minimum" in schema or "maximum" in schema:
+        told.append(f"{schema.get('minimum', '')} to {schema.get('maximum', '')}")
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _argument(name: str, schema: dict[str, Any], required: bool) -> str:
@@ -151,7 +276,14 @@ def _meaning(action: argparse.Action) -> str:
 def main() -> int:
     """Write the files, or check them."""
     stale = []
-    for name, text in (("cli.md", cli_reference()), ("settings.md", settings_reference()), ("mcp.md", mcp_reference())):
+    written = {
+        "cli.md": cli_reference(),
+        "settings.md": settings_reference(),
+        "mcp.md": mcp_reference(),
+        "http.md": http_reference(),
+        "openapi.json": openapi_reference(),
+    }
+    for name, text in written.items():
         file = DOCS / name
         if not file.exists() or file.read_text(encoding="utf-8") != text:
             stale.append(name)

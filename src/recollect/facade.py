@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -18,7 +19,7 @@ from recollect import clock as time
 from recollect.capture.exchange import Exchange, events_of
 from recollect.clock import Clock, TimeLike
 from recollect.distill.memory import new_memory
-from recollect.errors import InvalidInput, ModelError, NotFound, ScopeError
+from recollect.errors import InvalidInput, ModelError, NotAllowed, NotFound, ScopeError
 from recollect.model import (
     TIERS,
     Context,
@@ -36,7 +37,7 @@ from recollect.model import (
 )
 from recollect.pipeline.making import Making
 from recollect.pipeline.reads import Reads
-from recollect.pipeline.readying import Readying
+from recollect.pipeline.readying import Readying, Unshown
 from recollect.pipeline.worker import Worker
 from recollect.recall.answer import answer
 from recollect.recall.asking import check_limit, filter_of, question_of
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from recollect.distill.digest import Digest
     from recollect.distill.gist import Summarizer
     from recollect.inject.hosts import Block
+    from recollect.learn.values import Detection
     from recollect.models.port import Embedder
     from recollect.pipeline.coverage import Coverage
     from recollect.pipeline.distilling import Distilled
@@ -79,7 +81,16 @@ class Recollect:
         clock: Clock = time.now,
         count_tokens: CountTokens = estimate_tokens,
         background: bool = True,
+        hosted: bool = False,
+        meaning: Meaning | None = None,
+        reads: Reads | None = None,
+        readying: Readying | None = None,
+        ring: Callable[[], None] | None = None,
+        speaks: bool = True,
     ) -> None:
+        """`hosted`: one of many memories over a store that another opened and closes, and that lends them what they
+        share; agents of this machine are shown nothing of it. Not `speaks`: nothing it writes is the user's own word.
+        """
         if scope.by is not None:
             raise ScopeError("a shared context is opened by its members", hint="Open your own; its `contexts` has it.")
         self.store = store
@@ -87,12 +98,15 @@ class Recollect:
         self.settings = settings
         self._clock = clock
         self._count_tokens = count_tokens
-        self._meaning = Meaning(store, settings, embedder)
-        self._reads = Reads(store, scope, clock)
-        self._worker = Worker(self._background) if background else None
+        self._hosted, self._speaks = hosted, speaks
+        self._meaning = meaning or Meaning(store, settings, embedder)
+        self._reads = reads or Reads(store, scope, clock)
+        self._worker = Worker(self._background) if background and not hosted else None
+        self._ring = ring or (self._worker.ring if self._worker else lambda: None)
         self.directory: Path | None = None  # where it is used: hooks there tell of the project before a session ran
         self._grounds: Grounds | None = None
-        self._readying = Readying(store, scope, settings, clock, lambda: self.directory)
+        shown = Unshown if hosted else Readying
+        self._readying = readying or shown(store, scope, settings, clock, lambda: self.directory)
         stopping = self._worker.stopping if self._worker else lambda: False
         self._making = Making(store, scope, settings, clock, summarizer, stopping)
 
@@ -110,10 +124,14 @@ class Recollect:
 
         `url` is `postgresql://…` or `sqlite:///DIR`; without it the setting `database_url` decides. What belongs to
         this machine (spool, locks, what hooks are shown) stays in the data directory. `parts` may replace the embedder,
-        summarizer, clock or token counter, or switch the background worker off.
+        summarizer, clock or token counter, or switch the background worker off. With the `https://…` of a server it is
+        a `recollect.client.Client`, which has the methods of `recollect.client.MemoryAPI`.
         """
         from recollect.store.opening import located, open_store
 
+        if (server := url or str(data_dir)).startswith(("http://", "https://")):
+            found = import_module("recollect.client.opening")  # by name: it stands around this, not before it
+            return found.opened(server, None if url is None else data_dir, scope, settings, parts)  # type: ignore[no-any-return]
         if settings is None:
             settings = load_settings(data_dir=data_dir).settings
         elif data_dir is not None:
@@ -133,7 +151,9 @@ class Recollect:
         self.close()
 
     def close(self) -> None:
-        """Stop the background worker, write down the reads, close the store."""
+        """Stop the background worker, write down the reads, close the store; one that is hosted leaves all that."""
+        if self._hosted:
+            return
         if self._worker is not None:
             self._worker.stop()
         self._reads.write()
@@ -151,7 +171,7 @@ class Recollect:
 
     def record_many(self, exchanges: Iterable[Exchange]) -> list[str]:
         """Keep many messages in one transaction: (session, role, content[, occurred_at]) or mappings; returns ids."""
-        events = events_of(exchanges, now=self._clock())
+        events = events_of(exchanges, now=self._clock(), speaks=self._speaks)
         if events:
             self.store.sessions.append(self.scope, events)
             self._ring()
@@ -207,6 +227,8 @@ class Recollect:
         """Let a memory take its place among those there are; it ends those it is `replacing`, by id."""
         from recollect.pipeline.settling import settle
 
+        if memory.trust == "user":
+            self._require_speech()
         settled = settle(self.store, self.scope, memory, self._clock, replacing=replacing)
         self._changed()
         return settled
@@ -390,6 +412,22 @@ class Recollect:
 
         return Contexts(self.store, self.scope, self.settings, self._clock, self._ring)
 
+    def detect(
+        self,
+        *,
+        since: TimeLike | None = None,
+        project: str | None = None,
+        min_frequency: int = 3,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Detection:
+        """What repeats across sessions and agents: candidates for patterns, the most worthwhile first."""
+        from recollect.pipeline.detecting import detect
+
+        after = None if since is None else time.parse_time(since)
+        named = None if project is None else check_id(project, "project")
+        ways: dict[str, Any] = {"since": after, "project": named, "min_frequency": min_frequency, "progress": progress}
+        return detect(self.store, self.scope, now=self._clock(), **ways)
+
     def _look(self, at: str | Path | None) -> Look | None:
         """A way to check memories against the repository where recall is done."""
         place = at if at is not None else self.directory
@@ -512,6 +550,8 @@ class Recollect:
         from recollect.pipeline.changing import changed
 
         memory = self.get(memory_id)
+        if memory.trust == "user" and changes.keys() & {"content", "kind", "why"}:
+            self._require_speech()  # else anybody's words would come to be trusted as the user's
         if expected_version is not None:
             memory = replace(memory, version=expected_version)
         new = changed(memory, changes, self.settings)
@@ -532,6 +572,8 @@ class Recollect:
         from recollect.distill.memory import confirmed
         from recollect.pipeline.settling import resettle
 
+        self._require_speech()
+
         def edit(memory: Memory) -> Memory:
             return confirmed(memory, self._clock(), kind)
 
@@ -539,9 +581,11 @@ class Recollect:
         self._changed()
         return kept
 
-    def archive(self, memory_id: str, archived: bool = True) -> Memory:
+    def archive(self, memory_id: str, archived: bool = True, *, expected_version: int | None = None) -> Memory:
         """Put a memory away (or back): it is found only when asked for."""
-        changed = replace(self.get(memory_id), archived_at=self._clock() if archived else None)
+        memory = self.get(memory_id)
+        version = memory.version if expected_version is None else expected_version
+        changed = replace(memory, archived_at=self._clock() if archived else None, version=version)
         kept = self.store.memories.update(self.scope, changed, at=self._clock(), note="archive")
         self._changed()
         return kept
@@ -686,6 +730,12 @@ class Recollect:
         """The configured embedder, loaded when first needed; None when there is none."""
         return self._meaning.embedder()
 
+    def _require_speech(self) -> None:
+        if not self._speaks:
+            raise NotAllowed(
+                "this key may not speak for the user", hint="Say another origin, or use a key with `speak`."
+            )
+
     def _distilled(self, report: Report) -> None:
         """After sessions were read: memories of all that are due, whatever their project."""
         if self.settings.distill:
@@ -698,10 +748,6 @@ class Recollect:
         """Memories changed: there are vectors to make, and what agents are shown is to be said anew."""
         self._readying.changed()
         self._ring()
-
-    def _ring(self) -> None:
-        if self._worker is not None:
-            self._worker.ring()
 
     def _background(self, stopping: Callable[[], bool]) -> float | None:
         """One round of the worker; returns the seconds after which it should look again, if it should."""

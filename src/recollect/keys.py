@@ -10,14 +10,16 @@ import hashlib
 import re
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from recollect.errors import InvalidInput, NotAllowed, ScopeError
 from recollect.model import Scope
 
 ENVS = ("live", "test", "local")
-PERMISSIONS = ("read", "write", "delete", "admin")
+# What a key may be for. `speak`: what it writes may be the user's own words. `act`: it may name any user of its tenant,
+# as the backend of an application with many users does. `admin`: keys, quotas and others' tasks.
+PERMISSIONS = ("read", "write", "delete", "speak", "act", "admin")
 EXPIRES_DAYS = 90  # how long a new key works, when nothing else is said
 GRACE_DAYS = 7  # how long the old one still works after a rotation
 _LONGEST = 200  # characters of what was sent that are looked at; a key has fewer
@@ -79,12 +81,15 @@ class Grant:
             )
 
     def narrowed(self, *, user: str | None = None, project: str | None = None) -> Scope:
-        """The scope of a request that names a user or a project: its own, never another."""
-        if user is not None and user != self.scope.user:
-            raise ScopeError("this key belongs to another user")
+        """The scope of a request that names a user or a project: its own, unless it acts for others of its tenant."""
         if self.scope.project is not None and project not in (None, self.scope.project):
             raise ScopeError("this key belongs to another project")
-        return self.scope.within(project or self.scope.project)
+        own = self.scope.within(project or self.scope.project)
+        if user is None or user == own.user:
+            return own
+        if "act" not in self.permissions:
+            raise ScopeError("this key belongs to another user", hint="A key with `act` may name any user it acts for.")
+        return replace(own, user=user)
 
 
 def new_text(env: str) -> str:

@@ -394,6 +394,7 @@ class Hit:
     trust: str = "quoted"  # one of TRUSTS
     notes: tuple[str, ...] = ()  # what to know before relying on it, such as a file that is gone
     context: str | None = None  # the shared context it is from; None: the user's own memory
+    recorded_at: datetime | None = None  # when a memory was kept; None for what was said word for word, and gists
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,16 @@ from recollect.errors import InvalidInput
 
 PREFIX = "RECOLLECT_"
 _CORRECT = "Correct the file, or move it away."
-SECRETS = ("embedding_api_key", "llm_api_key", "database_url", "database_client_secret", "vector_engine_api_key")
+SECRETS = (
+    *("embedding_api_key", "llm_api_key", "database_url", "database_client_secret", "vector_engine_api_key"),
+    *("serve_api_key", "redis_url"),
+)
+# Other names for a setting's variable, asked in this order when neither its own nor the config file gives it.
+OTHER_NAMES = {
+    "serve_api_key": ("MEMORY_API_KEY", "API_KEY"),
+    "redis_url": ("REDIS_URL",),
+    "embedding_model": ("EMBEDDING_MODEL",),
+}
 
 
 Places = Mapping[str, tuple[Path, ...]]
@@ -33,6 +42,7 @@ CHOICES = {
 AMOUNTS = (
     *("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens", "database_statement_seconds"),
     *("quota_memories", "quota_ingests_per_day", "vector_engine_from"),
+    *("serve_port", "serve_rate_per_minute", "serve_rate_per_ip_per_minute", "health_stuck_seconds", "redis_keep"),
 )
 DENIED = (
     *(".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.keystore", "*.jks", "id_rsa", "id_dsa", "id_ecdsa"),
@@ -114,6 +124,26 @@ class Settings:
     audit_key_file: Path | None = None  # the keys that sign the audit; default: audit.key in the data directory
     audit_anchor_file: Path | None = None  # where the audit's heads are written; default: audit.anchor beside that
     mcp_writes_per_hour: int = 60  # how often agents may save and forget memories through MCP in an hour
+    serve_host: str = "127.0.0.1"  # where `serve` listens; another machine can reach it only with --hosted
+    serve_port: int = 0  # its port; 0: 8001 for ingestion, 8002 for retrieval, 8010 for all
+    serve_hosts: tuple[str, ...] = ()  # names it is asked by, in the Host header; with --hosted empty: any
+    serve_origins: tuple[str, ...] = ()  # web pages that may ask it, such as https://app.example
+    serve_api_key: str = ""  # a secret it accepts besides its own, without --hosted; never shown
+    serve_workers: int = 1  # how many processes answer
+    serve_threads: int = 12  # how many requests one process works on at once
+    serve_at_once: int = 8  # how many of them may be one tenant's, so that others find room
+    serve_rate_per_minute: int = 600  # requests a minute with one key, and for one user; 0: without a limit
+    serve_rate_per_ip_per_minute: int = 3_000  # requests a minute from one address; 0: without a limit
+    serve_proxies: tuple[str, ...] = ()  # addresses of proxies whose X-Forwarded-For is believed
+    health_stuck_seconds: float = 300.0  # what waits longer than this makes /health say that it is stuck
+    metrics_public: bool = False  # /metrics without a key
+    redis_url: str = ""  # Redis that limits are counted in and events come by: redis://…; never shown
+    redis_channel: str = "memory.ingest"  # the channel that events are published on
+    redis_stream: str = "recollect:ingest"  # the stream they are kept in until they are stored
+    redis_group: str = "recollect"  # the group of those who store them
+    redis_keys_file: Path | None = None  # the secrets that sign events: tenant -> key -> secret, as JSON
+    redis_require_signature: bool = False  # take only events that are signed
+    redis_keep: int = 10_000  # from this length on, entries that are done leave the stream; others never do
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +191,11 @@ def load(env: Mapping[str, str] | None = None, **arguments: Any) -> Loaded:
             raise InvalidInput(f"{error}{_at_line(file, name)}", hint=_CORRECT) from None
     for item in fields(Settings):
         variable = PREFIX + item.name.upper()
-        if env.get(variable):
-            values[item.name], origins[item.name] = _typed(item.name, env[variable], variable), variable
+        others = () if item.name in values else OTHER_NAMES.get(item.name, ())
+        for name in (variable, *others):
+            if env.get(name):
+                values[item.name], origins[item.name] = _typed(item.name, env[name], name), name
+                break
     for name, value in arguments.items():
         if value is not None:
             values[name], origins[name] = _typed(name, value, "argument"), "argument"
@@ -202,7 +235,7 @@ def _typed(name: str, value: Any, source: str) -> Any:
     """The value in the setting's own type."""
     default = next(item for item in fields(Settings) if item.name == name)
     try:
-        if name in ("data_dir", "model_dir", "database_credentials_file", "audit_key_file", "audit_anchor_file"):
+        if default.type in ("Path", "Path | None"):
             return Path(value).expanduser()
         if name == "projects":
             return {str(Path(key).expanduser()) if key[:1] in "~/" else key: str(to) for key, to in dict(value).items()}

@@ -32,6 +32,8 @@ OF_THE_STORE = {
     "keeping.upkeep", "bodies.tick", "keeping.rebuild", "keeping.health", "keys.check", "audit.anchor",
     "keeping.reindex", "keeping.vacuum", "keeping.scrub_due", "keeping.sizes",
     "notes.get", "notes.all", "notes.put", "notes.swap", "notes.drop",
+    "tasks.claim", "tasks.extend", "tasks.finish", "tasks.fail", "tasks.release",  # a claimed task has its owner in it
+    "tasks.everywhere", "tasks.backlog", "tasks.tidy", "answers.tidy",
 }  # fmt: skip
 PLENTY = Caps(tokens=10**9, usd=10**6)
 WALRUS = "walrus"  # everybody says this, so that every search finds something
@@ -86,6 +88,9 @@ def fill(store: Store) -> list[Place]:
         store.distillations.put(scope, Distillation(session, 1, 2, T0, refused={canary: 1}))
         if hasattr(store, "ledger"):
             store.ledger.reserve(scope, Charge("session", canary, 10, 5, 0.01, T0, project), PLENTY)
+        store.tasks.put(scope, "distill", session, at=T0)
+        store.answers.begin(scope, "key", "ab", at=T0, until=LATER)
+        store.answers.finish(scope, "key", status=200, body=canary.encode(), at=T0)
         kept = store.memories.update(scope, replace(kept, content=f"{kept.content} 2"), at=T0, note="edit")
         places.append(Place(scope, canary, session, events[0].key, kept))
     embed_waiting(store)
@@ -188,7 +193,16 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "anchor": [None],
         "ingests": [None],
         "docs": [[doc for tier in TIERS for doc in docs[tier]]],
+        "task_id": [task.id for task in store.tasks.find(asked.scope, limit=9)],
+        "kind": [None, "distill"],
+        "due_at": [None],
+        "key": ["key"],
+        "fingerprint": ["ab"],
+        "status": [500],
+        "body": [b"taken over"],
     }
+    if name == "tasks.put":
+        choices |= {"kind": ["distill"], "subject": [asked.session]}
     if name == "keys.create":
         choices["name"] = ["new"]
     if name == "quotas.set":

@@ -26,6 +26,12 @@ def test_the_reference_is_up_to_date(tool: dict[str, Any], name: str) -> None:
     assert written == tool[f"{name}_reference"](), "run `make docs`"
 
 
+@pytest.mark.parametrize(("file", "maker"), [("http.md", "http_reference"), ("openapi.json", "openapi_reference")])
+def test_the_reference_of_the_service_is_up_to_date(tool: dict[str, Any], file: str, maker: str) -> None:
+    written = (ROOT / "docs" / "reference" / file).read_text(encoding="utf-8")
+    assert written == tool[maker](), "run `make docs`"
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_and_flag_has_help(verb: str) -> None:
     parser = parser_of(verb)

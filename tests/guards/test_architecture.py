@@ -34,8 +34,8 @@ VALUES = {
     "warmwire",
 }
 # A stage may import the values, itself, and what stands before it.
-STAGES = ["models", "capture", "distill", "store", "recall", "inject", "pipeline", "facade"]
-SHELLS = {"bus", "cli", "client", "http", "install", "mcp", "metrics", "serving", "warm", "wrap"}
+STAGES = ["models", "capture", "distill", "store", "recall", "inject", "learn", "pipeline", "facade"]
+SHELLS = {"bus", "cli", "client", "http", "install", "mcp", "metrics", "serving", "tracing", "warm", "wrap"}
 
 
 def modules() -> list[tuple[str, Path]]:

@@ -7,8 +7,9 @@ import json
 import pytest
 
 from recollect.capture.redact import Redactor
-from recollect.errors import InvalidInput
-from recollect.keys import ENVS, digest, id_of, new_text, parse_permissions
+from recollect.errors import InvalidInput, ScopeError
+from recollect.keys import ENVS, Grant, digest, id_of, new_text, parse_permissions
+from recollect.model import Scope
 
 PLACES = {
     "alone": "{}",
@@ -58,5 +59,33 @@ def test_the_secret_has_256_bits() -> None:
 
 def test_permissions_have_one_order_and_are_known_words() -> None:
     assert parse_permissions([" admin", "read", "read"]) == ("read", "admin")
+    assert parse_permissions(["act", "speak", "delete", "write"]) == ("write", "delete", "speak", "act")
     with pytest.raises(InvalidInput, match="unknown permission 'root'"):
         parse_permissions(["read", "root"])
+
+
+ANN = Scope("acme", "ann", key="k")
+
+
+@pytest.mark.parametrize("permissions", [("read", "write"), ("read", "write", "delete", "speak", "admin")])
+def test_a_key_names_no_user_but_its_own(permissions: tuple[str, ...]) -> None:
+    grant = Grant("k", ANN, permissions)
+    assert grant.narrowed(user="ann") == grant.narrowed() == ANN
+    with pytest.raises(ScopeError):
+        grant.narrowed(user="bob")
+
+
+def test_a_key_that_acts_names_any_user_of_its_tenant() -> None:
+    acting = Grant("k", ANN, ("read", "act"))
+    bob = acting.narrowed(user="bob", project="apollo")
+    assert (bob, bob.key) == (Scope("acme", "bob", "apollo"), "k")
+    for odd in ("@shared", "@commons", "", "a\nb", "x" * 256):
+        with pytest.raises(ScopeError):
+            acting.narrowed(user=odd)
+
+
+def test_a_key_of_a_project_stays_in_it_whoever_it_acts_for() -> None:
+    fixed = Grant("k", ANN.within("apollo"), ("read", "act"))
+    assert fixed.narrowed(user="bob") == Scope("acme", "bob", "apollo")
+    with pytest.raises(ScopeError):
+        fixed.narrowed(user="bob", project="gemini")

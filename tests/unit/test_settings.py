@@ -90,3 +90,23 @@ def test_how_to_inject_is_checked_when_it_is_read(name: str, value: str) -> None
 def test_memory_files_are_absolute(own_home: Path) -> None:
     env = {"RECOLLECT_MEMORY_FILES": "~/.claude/memory/coda_memory.md, /srv/{project}.md", "RECOLLECT_CONFIG": "/none"}
     assert load(env).settings.memory_files == (f"{own_home}/.claude/memory/coda_memory.md", "/srv/{project}.md")
+
+
+def test_names_of_other_systems_are_asked_last(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    env = {
+        "RECOLLECT_CONFIG": str(file),
+        "MEMORY_API_KEY": "one-of-many",
+        "API_KEY": "another",
+        "REDIS_URL": "redis://a",
+    }
+    loaded = load({**env, "EMBEDDING_MODEL": "small"})
+    chosen = loaded.settings
+    assert (chosen.serve_api_key, chosen.redis_url, chosen.embedding_model) == ("one-of-many", "redis://a", "small")
+    assert loaded.origins["serve_api_key"] == "MEMORY_API_KEY"
+    file.write_text('serve_api_key = "from-the-file"')
+    assert load(env).settings.serve_api_key == "from-the-file"
+    assert load({**env, "RECOLLECT_SERVE_API_KEY": "ours"}).settings.serve_api_key == "ours"
+    del env["MEMORY_API_KEY"]
+    file.unlink()
+    assert load(env).settings.serve_api_key == "another"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -23,17 +24,18 @@ _FIELDS = ("session", "role", "content", "occurred_at", "key")
 Exchange = Mapping[str, Any] | Sequence[Any]
 
 
-def events_of(exchanges: Iterable[Exchange], *, now: datetime) -> list[Event]:
-    """Checked events, in the order given."""
+def events_of(exchanges: Iterable[Exchange], *, now: datetime, speaks: bool = True) -> list[Event]:
+    """Checked events, in the order given. Not `speaks`: nobody vouches that the user's words are the user's."""
     seen: Counter[tuple[str, ...]] = Counter()
-    return [_event(_named(exchange), now, seen) for exchange in exchanges]
+    events = [_event(_named(exchange), now, seen) for exchange in exchanges]
+    return events if speaks else [replace(one, origin="import") if one.origin == "user" else one for one in events]
 
 
 def _named(exchange: Exchange) -> dict[str, Any]:
     if isinstance(exchange, Mapping):
-        unknown = sorted(set(exchange) - set(_FIELDS))
+        unknown = sorted(set(exchange) - set(_FIELDS) - {"meta"})
         if unknown or not {"session", "role", "content"} <= set(exchange):
-            raise InvalidInput("an exchange has session, role, content and may have occurred_at and key")
+            raise InvalidInput("an exchange has session, role, content and may have occurred_at, key and meta")
         return dict(exchange)
     if isinstance(exchange, str) or not 3 <= len(exchange) <= len(_FIELDS):
         raise InvalidInput("an exchange is (session, role, content) or (session, role, content, occurred_at)")
@@ -59,4 +61,5 @@ def _event(given: Mapping[str, Any], now: datetime, seen: Counter[tuple[str, ...
         native = (*native, str(seen[(session, *native)]))
     else:
         native = ("new", uuid7())
-    return Event(stable_key("recorded", session, kind, *native), session, kind, role, origin, text, at, now)
+    key, meta = stable_key("recorded", session, kind, *native), dict(given.get("meta") or {})
+    return Event(key, session, kind, role, origin, text, at, now, meta=meta)

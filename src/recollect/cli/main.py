@@ -45,6 +45,9 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("show", "everything about one memory, turn or session"),
         "sessions": ("sessions", "sessions, newest first; what was said in one; its gist"),
     },
+    "Learn": {
+        "detect": ("detect", "what repeats across sessions and agents, ranked, with a rule that would spare it"),
+    },
     "Share": {
         "contexts": ("contexts", "contexts shared with others: members, proposals and decisions, the commons"),
     },
@@ -53,6 +56,10 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "undo": ("undo", "bring back what was softly forgotten, superseded, merged, archived or revoked"),
     },
     "Open it to others": {
+        "serve": ("serve", "the memory over HTTP: on this machine, or with --hosted for others with keys"),
+        "worker": ("worker", "do what waits in the background, for every user; as many of them as you like"),
+        "tasks": ("tasks", "what waits in the background and what became of it; cancel one, requeue one"),
+        "bus": ("bus", "events by Redis: what waits, dead letters and why, requeue one, publish one"),
         "keys": ("keys", "API keys: make, list, rotate, revoke"),
         "quota": ("quota", "how much a user has of what they may have; set it"),
         "audit": ("audit", "what was done by whom; whether the record of it is whole"),

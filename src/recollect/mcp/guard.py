@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hmac
 import re
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from recollect.http.foreign import LOOPBACK, Denied, Foreign, only
 
 PATH = "/mcp"
-_LOOPBACK = frozenset(("127.0.0.1", "localhost", "[::1]"))
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?", re.ASCII)
 _DIGITS = re.compile(r"\d{1,15}", re.ASCII)
 
 
@@ -22,52 +22,37 @@ class Headers(Protocol):
     def get_all(self, name: str) -> list[str] | None: ...
 
 
-class Denied(NamedTuple):
-    """Why a request goes no further."""
-
-    status: int
-    why: str
-
-
 class Guard:
     """Checks requests for a server that was told to listen on `host`."""
 
     def __init__(self, host: str, token: str, most: int) -> None:
-        self._hosts = _LOOPBACK | {f"[{host}]" if ":" in host else host.casefold()}
+        self._foreign = Foreign((*LOOPBACK, host))
         self._token = token.encode("utf-8")
         self._most = most
 
     def check(self, method: str, path: str, headers: Headers) -> Denied | int:
         """How many bytes of body may be read, or why none."""
-        return self._foreign(headers) or self._unknown(headers) or _misplaced(method, path) or self._length(headers)
-
-    def _foreign(self, headers: Headers) -> Denied | None:
-        host = _only(headers, "Host")
-        name = _HOST.fullmatch(host.casefold()) if host else None
-        if not host or not name or name[1] not in self._hosts:
-            return Denied(403, "this host is not served here")
-        origins = headers.get_all("Origin")
-        if origins and origins != [f"http://{host}"]:
-            return Denied(403, "this origin is not served here")
-        site = headers.get_all("Sec-Fetch-Site")
-        if site and site[0] not in ("same-origin", "none"):
-            return Denied(403, "pages of other sites are not served")
-        return None
+        return (
+            self._foreign.check(headers.get_all)
+            or self._unknown(headers)
+            or _misplaced(method, path)
+            or self._length(headers)
+        )
 
     def _unknown(self, headers: Headers) -> Denied | None:
-        scheme, _, given = (_only(headers, "Authorization") or "").partition(" ")
+        scheme, _, given = (only(headers.get_all, "Authorization") or "").partition(" ")
         right = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token)
         if scheme.casefold() != "bearer" or not right:
             return Denied(401, "a bearer token is needed")
         return None
 
     def _length(self, headers: Headers) -> Denied | int:
-        kind, _, _ = (_only(headers, "Content-Type") or "").partition(";")
+        kind, _, _ = (only(headers.get_all, "Content-Type") or "").partition(";")
         if kind.strip().casefold() != "application/json":
             return Denied(415, "only application/json is understood")
         if headers.get_all("Transfer-Encoding"):
             return Denied(411, "the body needs a Content-Length")
-        length = _only(headers, "Content-Length")
+        length = only(headers.get_all, "Content-Length")
         if not length or not _DIGITS.fullmatch(length):
             return Denied(411, "the body needs a Content-Length")
         if int(length) > self._most:
@@ -79,9 +64,3 @@ def _misplaced(method: str, path: str) -> Denied | None:
     if path.partition("?")[0] != PATH:
         return Denied(404, f"there is only {PATH}")
     return None if method == "POST" else Denied(405, "messages come by POST; there is no stream to open")
-
-
-def _only(headers: Headers, name: str) -> str | None:
-    """A header that was given once; twice is as good as not at all, because two readers would disagree."""
-    found = headers.get_all(name)
-    return found[0].strip() if found and len(found) == 1 else None

@@ -16,9 +16,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from recollect.errors import InvalidInput
+from recollect.http.foreign import Denied
 from recollect.mcp import protocol
 from recollect.mcp.answering import Answering
-from recollect.mcp.guard import PATH, Denied, Guard
+from recollect.mcp.guard import PATH, Guard
 from recollect.mcp.keeper import Keeper
 from recollect.mcp.opened import Opened
 from recollect.mcp.protocol import Conversation, Refusal

@@ -41,7 +41,12 @@ def search(memory: Recollect, given: Arguments) -> str:
 
 
 def recall(memory: Recollect, given: Arguments) -> str:
-    """Records in full, as `[type] content`; a project tag is a tag or the name of a project."""
+    """Records in full, as `[type] content`."""
+    return records_text(records(memory, given))
+
+
+def records(memory: Recollect, given: Arguments) -> Recall:
+    """The records for a question; a project tag is a tag or the name of a project."""
     query, limit = given["query"], given.get("limit", 5)
     kinds = [given["record_type"]] if "record_type" in given else None
     tag = given.get("project_tag")
@@ -49,9 +54,14 @@ def recall(memory: Recollect, given: Arguments) -> str:
     found = memory.recall(query, limit, kinds=kinds, tags=tags, project=None if tags else tag)
     if tags and not found.hits:
         found = memory.recall(query, limit, kinds=kinds, project=tag)
+    return found
+
+
+def records_text(found: Recall) -> str:
+    """Records as an agent reads them."""
     if not found.hits:
         return nothing(searched(found))
-    return rows.page(_record(hit, query) for hit in found.hits)
+    return rows.page(_record(hit, found.query) for hit in found.hits)
 
 
 def _record(hit: Hit, query: str) -> str:

@@ -89,3 +89,20 @@ class Readying:
         from recollect.hookreply import PREPARED
 
         return bool(self._settings.memory_files) or (self._settings.data_dir / PREPARED).is_dir()
+
+
+class Unshown(Readying):
+    """The same where agents of this machine are shown nothing: a server for others writes no texts for them."""
+
+    def prepare(self, directory: Path | None = None) -> Prepared:
+        """There is nothing to lay ready."""
+        from recollect.pipeline.prepare import Prepared
+
+        return Prepared()
+
+    def forgotten(self, receipt: Receipt, *, everything: bool = False) -> Receipt:
+        """No text told of it."""
+        return receipt
+
+    def _is_used(self) -> bool:
+        return False

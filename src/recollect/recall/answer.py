@@ -227,6 +227,7 @@ def _hit(store: Store, scope: Scope, one: _Candidate, question: Question) -> Hit
         superseded_by=memory.superseded_by if memory else None,
         trust=memory.trust if memory else "quoted",
         notes=disputes(store, scope, memory) if memory else (),
+        recorded_at=memory.recorded_at if memory else None,
     )
 
 

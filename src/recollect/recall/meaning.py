@@ -5,6 +5,7 @@ When a question cannot be searched by meaning, the answer says why; it never fai
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import ModelError
@@ -22,20 +23,35 @@ _REMEMBERED = 256
 class Meaning:
     """Turns questions into vectors that the store's vectors can be held against."""
 
-    def __init__(self, store: Store, settings: Settings, embedder: Embedder | None = UNSET) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, embedder: Embedder | None = UNSET, *, together: bool = False
+    ) -> None:
+        """`together`: many ask at once, and what they ask is embedded in one go."""
         self._store = store
         self._settings = settings
-        self._embedder = embedder
+        self._together = together
+        self._embedder = embedder if embedder is UNSET else self._shared(embedder)
         self.missing: str | None = "no embedder"  # why there is none, once that is known
         self._asked: dict[str, Matrix] = {}
+        self._lock = Lock()  # many may ask at once
 
     def embedder(self) -> Embedder | None:
         """The embedder the settings ask for, or the one given."""
         if self._embedder is UNSET:
             from recollect.models.choose import choose
 
-            self._embedder, self.missing = choose(self._settings)
+            with self._lock:
+                if self._embedder is UNSET:
+                    found, self.missing = choose(self._settings)
+                    self._embedder = self._shared(found)
         return self._embedder
+
+    def _shared(self, embedder: Embedder | None) -> Embedder | None:
+        if embedder is None or not self._together:
+            return embedder
+        from recollect.models.batching import Batched
+
+        return Batched(embedder)
 
     def fits(self, embedder: Embedder) -> bool:
         """Whether the store's vectors, if there are any, were made by this embedder."""
@@ -63,8 +79,9 @@ class Meaning:
             return known
         from recollect.models.port import check_vectors
 
-        while len(self._asked) >= _REMEMBERED:
-            self._asked.pop(next(iter(self._asked)), None)
         made: Matrix = check_vectors(embedder.embed([query]), 1, embedder.dim)[0]
-        self._asked[query] = made
+        with self._lock:
+            while len(self._asked) >= _REMEMBERED:
+                self._asked.pop(next(iter(self._asked)))
+            self._asked[query] = made
         return made

@@ -48,18 +48,21 @@ def located(settings: Settings, url: str | None = None) -> Settings:
     return replace(settings, database_url=wanted, database_credentials=credentials)
 
 
-def open_store(settings: Settings) -> Store:
-    """The store these settings name. Its data directory is made where it is missing."""
+def open_store(settings: Settings, *, queued: bool = False) -> Store:
+    """The store these settings name. Its data directory is made where it is missing.
+
+    `queued`: what is written here leaves the work it makes to a worker, by a task of the same transaction.
+    """
     from recollect.store import datadir
 
     chosen = located(settings)
     if chosen.database_url:
         datadir.prepare(chosen.data_dir)  # spool, locks and prepared texts are this machine's
-        return open_database(chosen)
+        return open_database(chosen, queued=queued)
     from recollect.store.sqlite.store import SqliteStore
     from recollect.store.terms import terms_of
 
-    store = SqliteStore(chosen.data_dir, terms_of(chosen))
+    store = SqliteStore(chosen.data_dir, terms_of(chosen, queued=queued))
     if chosen.vector_engine != "store":
         from recollect.store.engines.attached import attach_to_file
 
@@ -67,12 +70,12 @@ def open_store(settings: Settings) -> Store:
     return store
 
 
-def open_database(settings: Settings) -> PostgresStore:
+def open_database(settings: Settings, *, queued: bool = False) -> PostgresStore:
     """The store in the PostgreSQL database of these settings."""
     require_driver()
     from recollect.store.postgres.store import PostgresStore
 
-    store = PostgresStore(settings)
+    store = PostgresStore(settings, queued=queued)
     if settings.vector_engine != "store":
         from recollect.store.engines.attached import attach_to_database
 

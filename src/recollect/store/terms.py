@@ -27,6 +27,7 @@ class Terms:
     anchor: Path
     limits: Limits = field(default_factory=Limits)
     clock: Clock = time.now
+    queued: bool = False  # what is written puts the work it makes into the queue, in the same transaction
 
 
 def terms_in(data_dir: Path) -> Terms:
@@ -34,12 +35,13 @@ def terms_in(data_dir: Path) -> Terms:
     return Terms(Signer(data_dir / signing.FILE_NAME), data_dir / anchor.FILE_NAME)
 
 
-def terms_of(settings: Settings) -> Terms:
-    """As the settings say."""
+def terms_of(settings: Settings, *, queued: bool = False) -> Terms:
+    """As the settings say; `queued` for a store that somebody else works through."""
     given = settings.audit_key_file
     signer = Signer(given, ours=False) if given else Signer(settings.data_dir / signing.FILE_NAME)
     return Terms(
         signer,
         settings.audit_anchor_file or settings.data_dir / anchor.FILE_NAME,
         Limits(settings.quota_memories, settings.quota_ingests_per_day),
+        queued=queued,
     )

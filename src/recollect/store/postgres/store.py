@@ -22,6 +22,7 @@ from recollect.store.postgres.memories import PostgresMemories
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.vectors import PostgresVectors
 from recollect.store.rows import index
+from recollect.store.rows.answers import RowAnswers
 from recollect.store.rows.audit import RowAudit
 from recollect.store.rows.captures import RowCaptures
 from recollect.store.rows.contexts import RowContexts
@@ -33,6 +34,8 @@ from recollect.store.rows.ledger import RowLedger
 from recollect.store.rows.notes import RowNotes
 from recollect.store.rows.quotas import RowQuotas
 from recollect.store.rows.sessions import RowSessions
+from recollect.store.rows.stats import RowStats
+from recollect.store.rows.tasks import RowTasks
 from recollect.store.terms import terms_of
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ POOLED = {"prepare_threshold": None}  # what one transaction prepares, the next 
 class PostgresStore:
     """All ports, one database, one pool of connections."""
 
-    def __init__(self, settings: Settings, *, layout: schema.Layout = schema.PLAIN) -> None:
+    def __init__(self, settings: Settings, *, layout: schema.Layout = schema.PLAIN, queued: bool = False) -> None:
         address = read_address(settings.database_url, environment())
         self._pool = pool(
             address,
@@ -65,7 +68,7 @@ class PostgresStore:
             options={"autocommit": True, **(POOLED if settings.database_pooler else {})},
         )
         try:
-            self.database = Database(self._pool, terms_of(settings))
+            self.database = Database(self._pool, terms_of(settings, queued=queued))
             self._make_ports()
         except BaseException:
             self._pool.close()
@@ -88,6 +91,9 @@ class PostgresStore:
         self.quotas = RowQuotas(self.database)
         self.audit = RowAudit(self.database)
         self.notes = RowNotes(self.database)
+        self.tasks = RowTasks(self.database)
+        self.answers = RowAnswers(self.database)
+        self.stats = RowStats(self.database)
         self.engine: Follower | None = None  # beside the store, when the settings name one
         with self._pool.connection() as connection, store_errors():
             isolation.require(connection)

@@ -10,7 +10,7 @@ from psycopg import sql
 from recollect.model import Scope
 from recollect.store.postgres.database import Database, PostgresTx
 from recollect.store.postgres.schema import SCHEMA
-from recollect.store.rows.tables import DERIVED, NOT_OWNED, Shapes
+from recollect.store.rows.tables import DERIVED, NOT_OWNED, PASSING, Shapes
 from recollect.store.rows.tx import Tx
 
 _KINDS = {
@@ -47,7 +47,7 @@ class PostgresTables:
                     if name not in ("tenant", "owner") and (table, name) not in hidden
                 }
                 for table, columns in found.items()
-                if "owner" in columns and table not in DERIVED | NOT_OWNED
+                if "owner" in columns and table not in DERIVED | NOT_OWNED | PASSING
             }
         return self._shapes
 

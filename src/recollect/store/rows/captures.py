@@ -16,6 +16,7 @@ from recollect.store.port import Covered, Ingested, Seen
 from recollect.store.rows.appending import Appending, Fate, as_json, session_key, set_facts
 from recollect.store.rows.bodies import RowBodies
 from recollect.store.rows.quotas import take
+from recollect.store.rows.tasks import put_work_of
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project
 
 _KEY_BYTES = 16
@@ -53,7 +54,9 @@ class RowCaptures:
             appending = Appending(tx, rows, changes=changes, transcript=file)
             fates = Counter(self._add(appending, event) for event in events)
             appending.finish()
-            take(tx, rows.owner, ingests=bool(fates["added"] or fates["changed"]))
+            grew = bool(fates["added"] or fates["changed"])
+            put_work_of(tx, rows.owner, {event.session for event in events} if grew else ())
+            take(tx, rows.owner, ingests=grew)
             row = _session_row(tx, rows, about)
             if row is not None:
                 _set_project(tx, rows.owner, row, about.project)

@@ -17,11 +17,13 @@ from recollect.model import SAID, Scope
 from recollect.store import copies
 from recollect.store.port import UPKEEP, Ages, Receipt, Upkeep
 from recollect.store.rows import index
+from recollect.store.rows.answers import forget_answers
 from recollect.store.rows.appending import session_key
 from recollect.store.rows.audit import UPKEEP as ITSELF
 from recollect.store.rows.audit import audit
 from recollect.store.rows.bodies import RowBodies
 from recollect.store.rows.memories import tombstone_key, tombstone_of_source
+from recollect.store.rows.tasks import forget_tasks
 from recollect.store.rows.tx import Database, Tx
 
 
@@ -39,6 +41,7 @@ class RowKeeping(ABC):
             if not rows or not row:
                 raise NotFound(f"no memory {memory_id}")
             counts = _forget_memory(tx, rows.owner, row, memory_id, iso(at))
+            forget_answers(tx, rows.owner)
             audit(tx, rows.owner, at, "forget", memory_id, counts)
             self._mark_deleted(tx)
         return self._receipt(counts)
@@ -55,6 +58,7 @@ class RowKeeping(ABC):
             for each, name in [(row, session), *below]:
                 counts.update(_forget_session(tx, rows.owner, each, name, iso(at)))
             tx.run("keeping.drop_unused_projects", {"owner": rows.owner})
+            forget_answers(tx, rows.owner)
             audit(tx, rows.owner, at, "forget", "session", counts)
             self._mark_deleted(tx)
             files = self._bodies.sweep_unreferenced(tx, rows.owner)
@@ -73,7 +77,9 @@ class RowKeeping(ABC):
             for row, memory_id in list(tx.run("keeping.memories_of_owner", rows.params())):
                 counts.update(_forget_memory(tx, rows.owner, row, memory_id, iso(at)))
             tx.run("keeping.drop_projects", rows.params())
+            forget_answers(tx, rows.owner)
             if rows.any_project:
+                forget_tasks(tx, rows.owner)
                 tx.run("keeping.drop_transcripts", {"owner": rows.owner})
                 tx.run("keeping.drop_injected", {"owner": rows.owner})
             audit(tx, rows.owner, at, "forget", "everything", counts)
@@ -212,6 +218,7 @@ def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str) -> dict
     tx.run("keeping.bury_events", {"session": row, "at": at})
     tx.run("keeping.bury", {"owner": owner, "key": session_key(session), "at": at})
     tx.run("keeping.drop_transcripts_of", {"owner": owner, "id": session})
+    forget_tasks(tx, owner, session)
     for step in (
         "drop_costs",
         "drop_digest",

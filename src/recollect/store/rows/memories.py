@@ -16,6 +16,7 @@ from recollect.store.port import Filter
 from recollect.store.rows import index
 from recollect.store.rows.audit import audit
 from recollect.store.rows.quotas import take
+from recollect.store.rows.tasks import put_flood_watch
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project, project_row
 from recollect.text import content_hash, dedup_key
 
@@ -167,6 +168,15 @@ class RowMemories:
         """What came from a session, an origin or a maker, or was said by it too; `deleted`: what of it is deleted."""
         return self._all(scope, "from_source", {"source": source, "deleted": deleted})
 
+    def newest(self, scope: Scope, *, since: datetime, limit: int) -> list[tuple[int, Memory]]:
+        """What was recorded since and is not deleted, the last first, each with the store's own number for it."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return []
+            params = {**rows.params(), "since": iso(since), "limit": limit}
+            return [(int(row[0]), memory_of(row)) for row in tx.run("memories.newest", params)]
+
     def marks(self, scope: Scope, *, now: datetime) -> dict[str | None, str]:
         """For each project with memories, and for those of none, what changes whenever one of them does or expires."""
         with self._db.read(scope) as tx:
@@ -254,6 +264,7 @@ def _insert(tx: Tx, owner: int, memory: Memory, project: int | None) -> int:
     doc = int(tx.row("memories.add", params)[0])
     if memory.deleted_at is None:
         index.add(tx, "memory", doc)
+        put_flood_watch(tx, owner)
     audit(tx, owner, tx.terms.clock(), "remember", memory.id, {"kind": memory.kind})
     return doc
 

@@ -13,6 +13,7 @@ from recollect.model import Body, Event, Raw, Scope, Session, Turn
 from recollect.store.rows import index
 from recollect.store.rows.appending import Appending, as_json, ensure_session, set_facts
 from recollect.store.rows.quotas import take
+from recollect.store.rows.tasks import put_work_of
 from recollect.store.rows.tx import Database, Rows, Tx
 from recollect.text import content_hash
 
@@ -81,6 +82,9 @@ class RowSessions:
             appending = Appending(tx, tx.ensure())
             added = [appending.add(event) == "added" for event in events]
             appending.finish()
+            put_work_of(
+                tx, appending.rows.owner, {event.session for event, new in zip(events, added, strict=True) if new}
+            )
             take(tx, appending.rows.owner, ingests=any(added))
         return added
 

@@ -15,6 +15,7 @@ from recollect.store.rows.tx import Tx
 # What is made again from the rows, or is about the whole store.
 NOT_OWNED = frozenset({"owners", "meta", "models"})
 DERIVED = frozenset({"vectors", "pending", "indexed", "words", "engine_changes"})
+PASSING = frozenset({"tasks", "answers"})  # what is being done and was answered here: nothing to take along
 VERSIONS = "memory_versions"  # in the embedded store the one table of an owner's that does not name them
 
 Record = dict[str, Any]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from recollect.model import Scope
 from recollect.store import datadir
 from recollect.store.rows import index
+from recollect.store.rows.answers import RowAnswers
 from recollect.store.rows.audit import RowAudit
 from recollect.store.rows.captures import RowCaptures
 from recollect.store.rows.contexts import RowContexts
@@ -21,6 +22,8 @@ from recollect.store.rows.memories import RowMemories
 from recollect.store.rows.notes import RowNotes
 from recollect.store.rows.quotas import RowQuotas
 from recollect.store.rows.sessions import RowSessions
+from recollect.store.rows.stats import RowStats
+from recollect.store.rows.tasks import RowTasks
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.keeping import SqliteKeeping
@@ -56,6 +59,9 @@ class SqliteStore:
         self.quotas = RowQuotas(self.database)
         self.audit = RowAudit(self.database)
         self.notes = RowNotes(self.database)
+        self.tasks = RowTasks(self.database)
+        self.answers = RowAnswers(self.database)
+        self.stats = RowStats(self.database)
         self.engine: Follower | None = None  # beside the store, when the settings name one
         with self.database.read(None) as tx:
             current = index.is_current(tx)

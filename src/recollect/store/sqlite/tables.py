@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from recollect.model import Scope
-from recollect.store.rows.tables import DERIVED, NOT_OWNED, VERSIONS, Shapes
+from recollect.store.rows.tables import DERIVED, NOT_OWNED, PASSING, VERSIONS, Shapes
 from recollect.store.rows.tx import Tx
 from recollect.store.sqlite.bodies import BODIES, body_path, write_body
 from recollect.store.sqlite.catalog import inserting, selecting
@@ -31,7 +31,7 @@ class SqliteTables:
         return {
             table: {name: kind for name, kind in columns.items() if name != "owner"}
             for table, columns in found.items()
-            if ("owner" in columns or table == VERSIONS) and table not in DERIVED | NOT_OWNED
+            if ("owner" in columns or table == VERSIONS) and table not in DERIVED | NOT_OWNED | PASSING
         }
 
     def owners(self) -> list[Scope]:

@@ -100,6 +100,48 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
 'SELECT k.hash, o.tenant, o.username, k.env, k.permissions, k.project, k.expires_at, k.revoked_at, k.last_used_at
  FROM api_keys k JOIN owners o ON o.tenant = k.tenant AND o.row = k.owner WHERE k.id = _id AND current_tenant() IS NULL';
 
+-- Tasks that are due, some of each tenant that has any: first one of each, the tenant that was served longest ago before the
+-- others, then the next of each. Which tenants there are is found by going from one to the next in the index. They are only
+-- told here: whoever wants one takes it in its owner's name.
+CREATE OR REPLACE FUNCTION due_tasks(_at timestamptz, _kinds json, _limit integer) RETURNS TABLE (tenant text, username text, id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
+  WITH RECURSIVE tenants AS (
+    (SELECT t.tenant FROM tasks t WHERE t.state IN ('waiting', 'running') AND current_tenant() IS NULL ORDER BY t.tenant LIMIT 1)
+    UNION ALL
+    SELECT (SELECT t.tenant FROM tasks t WHERE t.state IN ('waiting', 'running') AND t.tenant > x.tenant ORDER BY t.tenant LIMIT 1)
+    FROM tenants x WHERE x.tenant IS NOT NULL)
+  SELECT o.tenant, o.username, d.id
+  FROM (SELECT x.tenant, (SELECT max(c.claim) FROM tasks c WHERE c.tenant = x.tenant) AS served FROM tenants x WHERE x.tenant IS NOT NULL) x
+  CROSS JOIN LATERAL (
+    SELECT t.owner, t.id, t.due_at, row_number() OVER (ORDER BY t.due_at, t.row) AS place FROM tasks t
+    WHERE t.tenant = x.tenant AND t.state IN ('waiting', 'running') AND t.due_at <= _at
+      AND (_kinds IS NULL OR t.kind IN (SELECT json_array_elements_text(_kinds)))
+    ORDER BY t.due_at, t.row LIMIT _limit) d
+  JOIN owners o ON o.tenant = x.tenant AND o.row = d.owner
+  ORDER BY d.place, x.served, d.due_at LIMIT _limit
+$$;
+
+-- Tasks of a state, or all, the newest first.
+CREATE OR REPLACE FUNCTION tasks_in(_state text, _limit integer) RETURNS TABLE (tenant text, username text, id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
+'SELECT o.tenant, o.username, t.id FROM tasks t JOIN owners o ON o.tenant = t.tenant AND o.row = t.owner
+ WHERE (_state IS NULL OR t.state = _state) AND current_tenant() IS NULL ORDER BY t.row DESC LIMIT _limit';
+
+-- How long the queue is.
+CREATE OR REPLACE FUNCTION task_totals(_at timestamptz)
+RETURNS TABLE (state text, kind text, later boolean, counted bigint, oldest timestamptz)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
+$$SELECT t.state, t.kind, t.due_at > _at, count(*), min(t.due_at) FROM tasks t
+  WHERE t.state IN ('waiting', 'running', 'dead') AND current_tenant() IS NULL GROUP BY t.state, t.kind, t.due_at > _at$$;
+
+-- Whose tasks ended, or whose answers were to be kept until, before a time.
+CREATE OR REPLACE FUNCTION tidied(_what text, _before timestamptz) RETURNS TABLE (tenant text, username text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
+$$SELECT o.tenant, o.username FROM owners o WHERE current_tenant() IS NULL AND CASE _what
+    WHEN 'tasks' THEN (o.tenant, o.row) IN (
+      SELECT t.tenant, t.owner FROM tasks t WHERE t.state IN ('done', 'cancelled') AND t.ended_at < _before)
+    WHEN 'answers' THEN (o.tenant, o.row) IN (SELECT a.tenant, a.owner FROM answers a WHERE a.until < _before) END$$;
+
 -- How much there is of everything.
 CREATE OR REPLACE FUNCTION totals()
 RETURNS TABLE (sessions bigint, events bigint, turns bigint, gists bigint, memories bigint, vectors bigint, pending bigint)

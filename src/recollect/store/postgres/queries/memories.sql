@@ -65,6 +65,13 @@ SELECT {memory} FROM memory_rows
 WHERE tenant = :tenant AND owner = :owner AND session = :session AND deleted_at IS NULL AND {visible}
 ORDER BY occurred_at, id;
 
+-- Of the owner's last rows alone: no index knows when a row was recorded, and none is kept for this.
+-- name: newest
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND recorded_at >= :since AND deleted_at IS NULL AND {visible}
+  AND row = ANY (ARRAY(SELECT n.row FROM memories n WHERE n.tenant = :tenant AND n.owner = :owner ORDER BY n.row DESC LIMIT :limit))
+ORDER BY row DESC;
+
 -- name: in_slot
 SELECT {memory} FROM memory_rows
 WHERE tenant = :tenant AND owner = :owner AND slot = :slot AND deleted_at IS NULL AND (:history OR superseded_at IS NULL)

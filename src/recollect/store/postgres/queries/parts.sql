@@ -55,6 +55,17 @@ row, owner, id, project, kind, content, why, tags, importance, confidence, origi
 id, source, project, kind, content, why, tags, importance, origin, trust, maker, evidenced, occurred_at, reason,
   proposed_tenant, proposed_by, proposed_at, state, decided_by, decided_at, decision, edited, memory, withdrawn_by, withdrawn_at
 
+-- name: task
+id, kind, subject, state, attempts, due_at, worker, error, made_at, ended_at, claim
+
+-- name: task_visible
+(:any_project OR subject = '' OR EXISTS (
+    SELECT 1 FROM sessions s WHERE s.tenant = tasks.tenant AND s.owner = tasks.owner AND s.id = tasks.subject
+      AND (s.project IS NULL OR s.project = :scope_project::bigint)))
+
+-- name: worn_out
+(attempts >= :most AND NOT again)
+
 -- bm25 as FTS5 counts it (k1 = 1.2, b = 0.75), over the owner's own documents: the words' inverse document frequencies and
 -- the documents' average length are given.
 -- name: bm25

@@ -1,25 +1,31 @@
 -- The two legs of recall, and the rows behind what they find.
 
--- The best by words are taken first and held against the filter then: of thousands that share a word few are read. Each
--- is looked up by its key (LATERAL … OFFSET 0): the planner thinks that tenant and owner tell apart twice as much as they
--- do, takes an owner's rows for few, and would read all of them.
+-- The best by words are taken first and held against the filter then: of thousands that share a word few are read. They
+-- are an array made while the query runs (ARRAY(SELECT …)): how long it is the planner cannot know and takes for short, so
+-- it looks each up by its key. Of a list it knows it would rather read all of an owner's rows, which it takes for few.
 -- name: lexical_memory
-SELECT f.doc, f.score, 0, 0, r.occurred_at FROM ({bm25}) f CROSS JOIN LATERAL (
-  SELECT m.occurred_at FROM memories m WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = f.doc
+WITH f AS MATERIALIZED ({bm25})
+SELECT f.doc, f.score, 0, 0, r.occurred_at FROM f JOIN (
+  SELECT m.row, m.occurred_at FROM memories m
+  WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = ANY (ARRAY(SELECT doc FROM f))
   {memory_filter} OFFSET 0
-) r ORDER BY f.score DESC, f.doc;
+) r ON r.row = f.doc ORDER BY f.score DESC, f.doc;
 
 -- name: lexical_gist
-SELECT f.doc, f.score, r.session, 0, r.occurred_at FROM ({bm25}) f CROSS JOIN LATERAL (
-  SELECT g.session, g.occurred_at FROM gists g WHERE g.tenant = :tenant AND g.owner = :owner AND g.row = f.doc
+WITH f AS MATERIALIZED ({bm25})
+SELECT f.doc, f.score, r.session, 0, r.occurred_at FROM f JOIN (
+  SELECT g.row, g.session, g.occurred_at FROM gists g
+  WHERE g.tenant = :tenant AND g.owner = :owner AND g.row = ANY (ARRAY(SELECT doc FROM f))
   {gist_filter} OFFSET 0
-) r ORDER BY f.score DESC, f.doc;
+) r ON r.row = f.doc ORDER BY f.score DESC, f.doc;
 
 -- name: lexical_turn
-SELECT f.doc, f.score, r.session, r.ordinal, r.occurred_at FROM ({bm25}) f CROSS JOIN LATERAL (
-  SELECT t.session, t.ordinal, t.occurred_at FROM turns t WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = f.doc
+WITH f AS MATERIALIZED ({bm25})
+SELECT f.doc, f.score, r.session, r.ordinal, r.occurred_at FROM f JOIN (
+  SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
+  WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = ANY (ARRAY(SELECT doc FROM f))
   {turn_filter} OFFSET 0
-) r ORDER BY f.score DESC, f.doc;
+) r ON r.row = f.doc ORDER BY f.score DESC, f.doc;
 
 -- name: holding
 SELECT word, count(*) FROM matches(:tier, :words::text[], :steps::float8[]) GROUP BY word;
@@ -73,22 +79,19 @@ SELECT doc, halfvec_send(vector) FROM vectors
 WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[]) ORDER BY doc, place;
 
 -- name: allowed_memory
-SELECT d.doc, 0, 0, r.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
-  SELECT m.occurred_at FROM memories m WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = d.doc
-  {memory_filter} OFFSET 0
-) r;
+SELECT m.row, 0, 0, m.occurred_at FROM memories m
+WHERE m.tenant = :tenant AND m.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND m.owner = :owner
+  {memory_filter};
 
 -- name: allowed_gist
-SELECT d.doc, r.session, 0, r.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
-  SELECT g.session, g.occurred_at FROM gists g WHERE g.tenant = :tenant AND g.owner = :owner AND g.row = d.doc
-  {gist_filter} OFFSET 0
-) r;
+SELECT g.row, g.session, 0, g.occurred_at FROM gists g
+WHERE g.tenant = :tenant AND g.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND g.owner = :owner
+  {gist_filter};
 
 -- name: allowed_turn
-SELECT d.doc, r.session, r.ordinal, r.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
-  SELECT t.session, t.ordinal, t.occurred_at FROM turns t WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = d.doc
-  {turn_filter} OFFSET 0
-) r;
+SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
+WHERE t.tenant = :tenant AND t.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND t.owner = :owner
+  {turn_filter};
 
 -- name: around
 SELECT t.row, t.chars,

@@ -63,6 +63,13 @@ WHERE owner = :owner AND session = :session AND deleted_at IS NULL
   AND (:any_project OR project IS NULL OR project = :scope_project)
 ORDER BY +occurred_at, id;  -- the plus: else the index on times is gone through, and with it every memory
 
+-- Of the last rows of the file alone: no index knows when a row was recorded, and none is kept for this.
+-- name: newest
+SELECT * FROM memory_rows
+WHERE row IN (SELECT row FROM memories ORDER BY row DESC LIMIT 10 * :limit) AND owner = :owner AND recorded_at >= :since
+  AND deleted_at IS NULL AND (:any_project OR project IS NULL OR project = :scope_project)
+ORDER BY row DESC LIMIT :limit;
+
 -- name: in_slot
 SELECT * FROM memory_rows
 WHERE owner = :owner AND slot = :slot AND deleted_at IS NULL AND (:history OR superseded_at IS NULL)

@@ -45,3 +45,14 @@ CASE WHEN kind IN ('tool_call', 'edit', 'test_run') THEN 'call' ELSE role END
 -- name: proposal_columns
 id, source, project, kind, content, why, tags, importance, origin, trust, maker, evidenced, occurred_at, reason,
   proposed_tenant, proposed_by, proposed_at, state, decided_by, decided_at, decision, edited, memory, withdrawn_by, withdrawn_at
+
+-- name: task
+id, kind, subject, state, attempts, due_at, worker, error, made_at, ended_at, claim
+
+-- name: task_visible
+(:any_project OR subject = '' OR EXISTS (
+    SELECT 1 FROM sessions s WHERE s.owner = tasks.owner AND s.id = tasks.subject
+      AND (s.project IS NULL OR s.project = :scope_project)))
+
+-- name: worn_out
+(attempts >= :most AND NOT again)

@@ -1,0 +1,162 @@
+"""`recollect worker`: do what was put into the queue, for every user of the store, until it is told to end; and store
+what comes by Redis, when there is one.
+
+As many of these as one likes may run, on one machine or on several. SIGTERM and Ctrl-C let it end what it is at; what
+takes longer than some seconds is given back for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from recollect.cli.opening import find_place
+from recollect.cli.values import whole
+from recollect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import threading
+    from argparse import ArgumentParser, Namespace
+
+    from recollect.cli.output import Output
+    from recollect.metrics import Metrics
+    from recollect.pipeline.tasks import Done, TaskWorker
+    from recollect.serving import Serving
+    from recollect.store.queueport import Backlog
+
+
+def configure(parser: ArgumentParser) -> None:
+    parser.add_argument("--once", action="store_true", help="do what is due now, and end")
+    parser.add_argument(
+        "--threads", type=whole, default=1, metavar="N", help="tasks done at the same time (default: 1)"
+    )
+    from argparse import BooleanOptionalAction
+
+    parser.add_argument(
+        "--bus",
+        action=BooleanOptionalAction,
+        help="store events that come by Redis too (default: when redis_url is set); not with --once",
+    )
+    parser.add_argument("--hosted", action="store_true", help="for a server that others use: their quotas hold")
+    parser.add_argument("--metrics-port", type=whole, metavar="N", help="tell its figures there: GET /metrics, no key")
+    parser.add_argument(
+        "--metrics-host", default="127.0.0.1", metavar="NAME", help="for whom: this machine (default), or an address"
+    )
+
+
+def run(args: Namespace, console: Output) -> int:
+    from recollect.pipeline.tasks import TaskWorker
+    from recollect.serving import Serving
+
+    if not 1 <= args.threads <= 64:
+        raise InvalidInput("--threads is 1 to 64")
+    place = find_place(args, everywhere=True)
+    with _signalled() as told:
+        serving = Serving(place.loaded.settings, hosted=args.hosted)
+        try:
+            with _figures(args, serving) as metrics, _bus(args, serving, metrics):
+                parts = (serving.store, serving.memory, serving.settings, serving.clock)
+                worker = TaskWorker(*parts, threads=args.threads, on_done=_counting(metrics))
+                return _once(worker, serving, console) if args.once else _always(worker, told, console)
+        finally:
+            serving.close()
+
+
+@contextmanager
+def _figures(args: Namespace, serving: Serving) -> Iterator[Metrics | None]:
+    """The figures of this process, told on a port of their own; None when nobody asks for them."""
+    if args.metrics_port is None or args.once:
+        yield None
+        return
+    from recollect.metrics import Listener, Metrics, watch_store
+
+    metrics = Metrics()
+    watch_store(metrics, serving.store, serving.settings, clock=serving.clock, hosted=args.hosted)
+    listener = Listener(metrics, args.metrics_port, args.metrics_host)
+    try:
+        yield metrics
+    finally:
+        listener.close()
+
+
+@contextmanager
+def _bus(args: Namespace, serving: Serving, metrics: Metrics | None) -> Iterator[None]:
+    """What is published on Redis is stored while this is open."""
+    settings = serving.settings
+    wanted = bool(settings.redis_url) if args.bus is None else args.bus
+    if not wanted or args.once:
+        yield
+        return
+    from recollect.bus.consumer import Consumer
+
+    count = (lambda outcome, n: None) if metrics is None else metrics.bus
+    consumer = Consumer(settings.redis_url, serving.memory, settings, serving.clock, count=count)
+    if metrics is not None:
+        metrics.watch("bus", consumer.gauges)
+    consumer.start()
+    try:
+        yield
+    finally:
+        consumer.stop()
+
+
+def _counting(metrics: Metrics | None) -> Callable[[Done], None]:
+    def count(done: Done) -> None:
+        if metrics is not None:
+            metrics.task(done.kind, done.outcome, done.seconds)
+
+    return count
+
+
+def _once(worker: TaskWorker, serving: Serving, console: Output) -> int:
+    done = worker.run_due()
+    backlog = serving.store.tasks.backlog(at=serving.clock())
+    if console.json:
+        console.document({"tasks": dict(done), "backlog": backlog})
+    else:
+        ended = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(done.items()))
+        console.line(f"Tasks: {ended or 'none was due'}.")
+        console.line(_words_of(backlog))
+    return 1 if done["failed"] or done["dead"] else 0
+
+
+def _always(worker: TaskWorker, told: threading.Event, console: Output) -> int:
+    worker.start()
+    if console.json:
+        import json
+        import os
+
+        console.raw(json.dumps({"worker": worker.name, "pid": os.getpid()}) + "\n")
+    else:
+        console.line(f"Working as {worker.name}. Ctrl-C ends it; `recollect tasks` shows what waits.")
+    console.flush()
+    told.wait()
+    worker.stop()
+    return 0
+
+
+def _words_of(backlog: Backlog) -> str:
+    words = (
+        f"{backlog.waiting:,} wait, {backlog.later:,} are due later, {backlog.running:,} run, {backlog.dead:,} dead."
+    )
+    return words + (" `recollect tasks --state dead` says why." if backlog.dead else "")
+
+
+@contextmanager
+def _signalled() -> Iterator[threading.Event]:
+    """An event that is set when this process is asked to end."""
+    import signal
+    import threading
+
+    told = threading.Event()
+
+    def end(number: int, frame: Any) -> None:
+        told.set()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

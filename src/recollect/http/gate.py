@@ -1,0 +1,325 @@
+"""The gate: what every request passes before a byte of its body is read, and what every answer carries.
+
+In: an ASGI request. First its headers: an id, where it comes from, whose key it has, how often that one asks, what the
+route needs. Then its body, counted and looked at. Then a turn beside the others. Only then a route sees it. Whatever
+happens, there is an answer in one form, with the same headers, and one line in the log.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from recollect.errors import InvalidKey, QuotaExceeded, RecollectError, StoreError
+from recollect.http import bodies, logs
+from recollect.http.alarms import Alarms
+from recollect.http.asked import Asked
+from recollect.http.errors import Refused, refusal_of
+from recollect.http.foreign import Foreign, Values, only
+from recollect.http.idempotency import Repeats
+from recollect.http.knowing import LOCAL, Knowing, key_in
+from recollect.http.limits import Limits, Over, network_of
+from recollect.http.routing import Found, Routes
+from recollect.http.turns import Crowded, Turns
+
+if TYPE_CHECKING:
+    from recollect.keys import Grant
+    from recollect.metrics import Metrics
+    from recollect.serving import Serving
+
+HEADERS = (  # on every answer
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
+_OURS = frozenset(name for name, _ in HEADERS)
+_ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
+_INGESTS = frozenset(("/ingest", "/ingest/batch", "/memory/ingest", "/v1/events"))
+_UNKNOWN = "not a valid key"
+
+
+@dataclass(slots=True)
+class Passing:
+    """One request on its way: what is found out about it, and how far its answer got."""
+
+    scope: Scope
+    send: Send
+    values: Values
+    request_id: str
+    address: str
+    begun_at: float
+    origin: bytes | None = None  # of a page that may ask
+    route: str = "none"
+    tenant: str = ""
+    grant: Grant | None = None
+    status: int = 0
+    turn: Turns | None = None  # a turn that is taken
+    written: int = 0  # what it would bring in
+    more: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    async def answer(self, message: Message) -> None:
+        """Send a message on, with what every answer carries."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            kept = [pair for pair in message.get("headers", ()) if pair[0] not in _OURS]
+            own = [*HEADERS, (b"x-request-id", self.request_id.encode()), *self.more]
+            if self.origin is not None:
+                own += [(b"access-control-allow-origin", self.origin), (b"vary", b"Origin")]
+            message = {**message, "headers": [*kept, *own]}
+        elif message.get("more_body"):
+            self.give_turn()  # the rest waits for whoever reads it, not for us
+        await self.send(message)
+
+    def give_turn(self) -> None:
+        """Let the next one begin."""
+        if self.turn is not None:
+            self.turn.give(self.tenant)
+            self.turn = None
+
+
+class Gate:
+    """Stands before the app."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        serving: Serving,
+        routes: Routes,
+        knowing: Knowing,
+        foreign: Foreign,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self._app, self._serving, self._routes = app, serving, routes
+        self._knowing, self._foreign, self._metrics = knowing, foreign, metrics
+        settings = serving.settings
+        threads = max(1, settings.serve_threads)
+        self._limits = Limits(settings)
+        self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads)
+        self._alarms = Alarms(metrics)
+        self._repeats = Repeats(serving)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            await self._limits.close()
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        passing = _passing(scope, send)
+        if self._metrics is None:
+            await self._answered(passing, receive)
+            return
+        with self._metrics.in_flight():
+            await self._answered(passing, receive)
+
+    async def _answered(self, passing: Passing, receive: Receive) -> None:
+        """An answer, whatever happens."""
+        try:
+            await self._pass(passing, receive)
+        except Refused as refused:
+            await _refuse(passing, refused)
+        except RecollectError as error:
+            self._count(error)
+            await _refuse(passing, refusal_of(error, self._seconds_left()))
+        except Exception as error:
+            logging.getLogger(__name__).error("request %s failed: %s", passing.request_id, type(error).__name__)
+            await _refuse(passing, Refused(500, "this failed here, not because of the request"))
+        finally:
+            passing.give_turn()
+            self._note(passing)
+
+    # -- the steps -------------------------------------------------------------------------------------------------
+
+    async def _pass(self, passing: Passing, receive: Receive) -> None:
+        method, values = passing.scope["method"], passing.values
+        self._check_origin(passing)
+        if method == "OPTIONS" and passing.origin is not None and values("Access-Control-Request-Method"):
+            await _preflight(passing)
+            return
+        found = self._routes.find("GET" if method == "HEAD" else method, passing.scope["path"])
+        passing.route = found.template
+        await self._let_in(passing, found)
+        _check_words(passing.scope)
+        body = b""
+        if bodies.check_head(method, values):
+            body = await bodies.read(receive)
+            await bodies.check(body)
+        if passing.grant is not None:
+            await self._take_turn(passing)
+        await self._repeats.run(passing, body, lambda answer: self._route(passing, body, receive, answer))
+
+    def _check_origin(self, passing: Passing) -> None:
+        denied = self._foreign.check(passing.values)
+        if denied is not None:
+            raise Refused(denied.status, denied.why, code="foreign")
+        origin = only(passing.values, "Origin")
+        if origin is not None and origin in self._foreign.origins:
+            passing.origin = origin.encode("latin-1")
+
+    async def _let_in(self, passing: Passing, found: Found) -> None:
+        """By the key, how often it asks, and what the route needs."""
+        text, public = key_in(passing.values), found.needs is None and found.known
+        if text is not None:
+            passing.grant = grant = await self._who(text, passing.address)
+            passing.tenant = grant.scope.tenant
+        elif not public:
+            raise Refused(401, _UNKNOWN, hint=_how(), headers={"WWW-Authenticate": "Bearer"})
+        if passing.grant is None or passing.grant.key != LOCAL:
+            over = await self._limits.over(passing.grant, passing.address)
+            if over is not None:
+                raise self._too_often(over)
+        if found.refused is not None:
+            raise found.refused
+        if passing.grant is not None and found.needs is not None:
+            passing.grant.require(found.needs)
+
+    async def _who(self, text: str, address: str) -> Grant:
+        if not self._knowing.was_good(text):
+            over = await self._limits.is_guessing(address)
+            if over is not None:
+                raise self._too_often(over)
+        try:
+            return await self._knowing.grant(text)
+        except InvalidKey:
+            await self._limits.failed(address)
+            self._alarms.note("wrong_key", address)
+            raise Refused(401, _UNKNOWN, hint=_how(), headers={"WWW-Authenticate": "Bearer"}) from None
+
+    def _too_often(self, over: Over) -> Refused:
+        if self._metrics is not None:
+            self._metrics.limited(over.by)
+        if over.by == "failures":
+            self._alarms.note("wrong_key", "many addresses")
+        return Refused(429, "too many requests; wait a little", headers={"Retry-After": str(over.seconds)})
+
+    async def _take_turn(self, passing: Passing) -> None:
+        try:
+            await self._turns.take(passing.tenant)
+        except Crowded as crowded:
+            if self._metrics is not None:
+                self._metrics.limited("tenant")
+            status, said = (429, "too many requests at once") if crowded.own else (503, "there is no room now")
+            raise Refused(status, said, headers={"Retry-After": "2"}) from None
+        passing.turn = self._turns
+
+    async def _route(self, passing: Passing, body: bytes, receive: Receive, answer: Send) -> None:
+        """Let a route answer; it gets the body that was read."""
+        scope = passing.scope
+        state: dict[str, Any] = dict(scope.get("state") or {})
+        if passing.grant is not None:
+            asked = (passing.grant, self._serving, passing.request_id, passing.address)
+            state["asked"] = Asked(*asked, metrics=self._metrics)
+        if passing.route in _INGESTS:
+            passing.written = max(1, body.count(b'"content"'))
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        await self._app({**scope, "method": method, "state": state}, _replayed(body, receive), answer)
+
+    # -- what is told of it ----------------------------------------------------------------------------------------
+
+    def _note(self, passing: Passing) -> None:
+        seconds, method = time.perf_counter() - passing.begun_at, passing.scope["method"]
+        key = passing.grant.key if passing.grant is not None else None
+        if self._metrics is not None:
+            self._metrics.request(passing.route, method, passing.status, seconds)
+        if key is not None and 200 <= passing.status < 300:
+            self._watch(passing, method, key)
+        logger = logs.access()
+        if logger.isEnabledFor(logging.INFO):
+            told = {"method": method, "route": passing.route, "status": passing.status, "ms": seconds * 1000}
+            whose = {"key": key, "tenant": passing.tenant or None, "address": passing.address}
+            logger.info(logs.line(self._serving.clock(), request=passing.request_id, **told, **whose))
+
+    def _watch(self, passing: Passing, method: str, key: str) -> None:
+        if method == "DELETE":
+            self._alarms.note("delete", key)
+        elif passing.route == "/export":
+            self._alarms.note("export", key)
+        elif passing.written:
+            self._alarms.wrote(key, passing.written)
+
+    def _count(self, error: RecollectError) -> None:
+        if isinstance(error, StoreError | QuotaExceeded):
+            logging.getLogger(__name__).warning("a request was refused: %s", error.code)
+        if self._metrics is not None and isinstance(error, QuotaExceeded):
+            self._metrics.quota_refused()
+        elif self._metrics is not None and isinstance(error, StoreError):
+            self._metrics.store_error(error.code)
+
+    def _seconds_left(self) -> int:
+        """Until a new day begins."""
+        now = self._serving.clock()
+        return 86_400 - (now.hour * 3_600 + now.minute * 60 + now.second)
+
+
+# -- small things ------------------------------------------------------------------------------------------------------
+
+
+def _passing(scope: Scope, send: Send) -> Passing:
+    found: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    given = found.get("x-request-id", [""])[0]
+    request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
+    client = scope.get("client")
+    address = network_of(client[0]) if client else "-"
+    return Passing(scope, send, lambda name: found.get(name.lower()), request_id, address, time.perf_counter())
+
+
+def _check_words(scope: Scope) -> None:
+    """What stands in the address goes to the store as it is."""
+    if "\0" in scope["path"] or b"%00" in scope.get("query_string", b""):
+        raise Refused(422, "text cannot hold the character NUL", code="invalid_input")
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """The body once; then whatever comes, which is that the client went away."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+async def _refuse(passing: Passing, refused: Refused) -> None:
+    """Say no; when an answer was begun already, all that is left is to break it off."""
+    if passing.status:
+        raise Broken
+    body = refused.body(passing.request_id)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers += [(name.lower().encode(), value.encode()) for name, value in refused.headers.items()]
+    await passing.answer({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await passing.answer({"type": "http.response.body", "body": body})
+
+
+async def _preflight(passing: Passing) -> None:
+    """A page that may ask asks whether it may."""
+    passing.route = "preflight"
+    headers = [
+        (b"access-control-allow-methods", b"GET, POST, PATCH, DELETE"),
+        (
+            b"access-control-allow-headers",
+            b"Authorization, Content-Type, Idempotency-Key, If-Match, X-API-Key, X-Request-Id",
+        ),
+        (b"access-control-max-age", b"600"),
+    ]
+    await passing.answer({"type": "http.response.start", "status": 204, "headers": headers})
+    await passing.answer({"type": "http.response.body", "body": b""})
+
+
+def _how() -> str:
+    return "Send it as `X-API-Key: …` or `Authorization: Bearer …`."
+
+
+class Broken(Exception):
+    """An answer that was begun cannot be ended; the connection is closed."""

@@ -1,0 +1,203 @@
+"""`recollect serve` at work: opens the store once, listens, works through tasks beside it, and ends all of it in order.
+
+With several workers this process only binds the address and looks after the others: each is the same command on the
+same socket, and one that ends before it is told to is started again.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from recollect.http import logs
+from recollect.http.app import SECRET_FILE, Role, create_app
+from recollect.http.listening import LAST_SECONDS, bound, listen
+from recollect.http.routing import Routes
+from recollect.metrics import FOLDER_VARIABLE, Metrics, forget_process, watch_store
+from recollect.serving import Serving
+from recollect.settings import Settings, environment
+from recollect.tracing import open_tracing, traced
+
+if TYPE_CHECKING:
+    from recollect.cli.output import Output
+
+AGAIN_SECONDS = 1.0  # how long a process that ended is waited for before it is started again
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be served, and how."""
+
+    settings: Settings
+    role: Role
+    hosted: bool
+    workers: int
+    works: bool  # tasks and the bus are worked through here
+    logs: bool  # a line for every request
+    inherited: int | None
+    as_json: bool
+
+
+def serve(plan: Plan, console: Output) -> int:
+    """Serve until told to stop."""
+    if plan.inherited is not None:
+        where = socket.socket(fileno=plan.inherited)
+    else:
+        where = bound(plan.settings.serve_host, plan.settings.serve_port)
+    if plan.workers > 1:
+        return _supervise(plan, where, console)
+    logs.set_up(requests=plan.logs)
+    serving, tracing = Serving(plan.settings, hosted=plan.hosted), open_tracing()
+    try:
+        metrics = Metrics(tracing=tracing)
+        watch_store(
+            metrics, serving.store, serving.settings, clock=serving.clock, scope=serving.owner, hosted=plan.hosted
+        )
+        app = create_app(serving, plan.role, metrics=metrics)
+        routes = Routes(app.router.routes, {})
+        serving.start(_worker(metrics) if plan.works else None)
+        if plan.works:
+            _start_bus(serving, metrics)
+        seen = traced(app, tracing, lambda method, path: routes.find(method, path).template)
+        listen(seen, where, serving.settings, lambda: _ready(plan, where, console), serving.end_work)
+    finally:
+        serving.close()
+        tracing.close()
+    return 0
+
+
+def address_of(where: socket.socket) -> str:
+    """Where it listens, as an address."""
+    host, port = where.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def _ready(plan: Plan, where: socket.socket, console: Output) -> None:
+    """Say where it is and how to try it."""
+    if plan.inherited is not None:
+        return
+    address = address_of(where)
+    if plan.as_json:
+        told = {"address": address, "pid": os.getpid(), "role": plan.role, "hosted": plan.hosted}
+        console.raw(orjson.dumps(told).decode() + "\n")  # one line: whoever started it reads no further
+        console.flush()
+        return
+    settings = plan.settings
+    if plan.hosted:
+        console.note(f"Serving {address} for others. Make a key: recollect keys create --user NAME")
+        console.note(f"Try it: curl -H 'X-API-Key: KEY' {address}/whoami")
+        return
+    console.note(f"Serving {address}. The key is in {SECRET_FILE} in the data directory.")
+    file = settings.data_dir.absolute() / SECRET_FILE
+    console.note(f"Try it: curl -H \"X-API-Key: $(cat '{file}')\" {address}/whoami")
+
+
+# -- work beside the requests ------------------------------------------------------------------------------------------
+
+
+def _worker(metrics: Metrics) -> Callable[[Serving], Any]:
+    """What works through the queue."""
+    from recollect.pipeline.tasks import Done, TaskWorker
+
+    def told(done: Done) -> None:
+        metrics.task(done.kind, done.outcome, done.seconds)
+
+    def worker(serving: Serving) -> TaskWorker:
+        parts = (serving.store, serving.memory, serving.settings, serving.clock)
+        return TaskWorker(*parts, on_done=told, embeds=False)
+
+    return worker
+
+
+def _start_bus(serving: Serving, metrics: Metrics) -> None:
+    """What takes events from Redis, when the settings name one."""
+    if serving.settings.redis_url:
+        from recollect.bus.consumer import Consumer
+
+        parts = (serving.settings.redis_url, serving.memory, serving.settings, serving.clock)
+        serving.bus = Consumer(*parts, count=metrics.bus)
+        metrics.watch("bus", serving.bus.gauges)
+        serving.bus.start()
+
+
+# -- several processes -------------------------------------------------------------------------------------------------
+
+
+def _supervise(plan: Plan, where: socket.socket, console: Output) -> int:
+    """Start so many of us on one socket, keep that many, and end them together."""
+    folder = tempfile.mkdtemp(prefix="recollect-metrics-")
+    stopping: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopping.append(1))
+    children: list[subprocess.Popen[bytes]] = []
+    try:
+        children = [_start(where, folder) for _ in range(plan.workers)]
+        while not stopping and not _answers(where):
+            failed = next((child.returncode for child in children if child.poll() is not None), None)
+            if failed is not None:
+                return failed  # it has said why
+            time.sleep(0.1)
+        if not stopping:
+            _ready(plan, where, console)
+        while not stopping:
+            time.sleep(0.2)
+            for place, child in enumerate(children):
+                if child.poll() is not None and not stopping:
+                    _forget(folder, child.pid)
+                    time.sleep(AGAIN_SECONDS)
+                    children[place] = _start(where, folder)
+    finally:
+        _end(children)
+        shutil.rmtree(folder, ignore_errors=True)
+        where.close()
+    return 0
+
+
+def _answers(where: socket.socket) -> bool:
+    """Whether one of them answers."""
+    host, port = where.getsockname()[:2]
+    link = HTTPConnection({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=1)  # noqa: S104
+    try:
+        link.request("GET", "/health")
+        return link.getresponse().status > 0
+    except (OSError, HTTPException):
+        return False
+    finally:
+        link.close()
+
+
+def _start(where: socket.socket, folder: str) -> subprocess.Popen[bytes]:
+    """The command this process was started with, on its socket."""
+    words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:], "--inherit", str(where.fileno())]
+    return subprocess.Popen(words, pass_fds=(where.fileno(),), env={**environment(), FOLDER_VARIABLE: folder})
+
+
+def _forget(folder: str, pid: int) -> None:
+    from pathlib import Path
+
+    forget_process(Path(folder), pid)
+
+
+def _end(children: list[subprocess.Popen[bytes]]) -> None:
+    for child in children:
+        if child.poll() is None:
+            child.send_signal(signal.SIGTERM)
+    until = time.monotonic() + LAST_SECONDS
+    for child in children:
+        try:
+            child.wait(max(0.1, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()

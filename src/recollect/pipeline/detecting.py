@@ -1,0 +1,66 @@
+"""Detecting: reads the sessions of a store, and says what repeats in them.
+
+Sessions with a digest come in, one after the other, each with its events; a `Detection` goes out. What one session
+shows is computed from it alone, so the work grows with the number of sessions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from recollect.errors import InvalidInput
+from recollect.learn.cluster import MIN_FREQUENCY, candidates_of
+from recollect.learn.health import by_flavor, health_of
+from recollect.learn.rank import ranked
+from recollect.learn.signals import signals_of
+from recollect.learn.values import Detection, Health, Signal
+from recollect.model import Scope, Session
+from recollect.store.port import Store
+
+Progress = Callable[[int, int], None]
+_PAGE = 500
+
+
+def detect(
+    store: Store,
+    scope: Scope,
+    *,
+    since: datetime | None = None,
+    project: str | None = None,
+    min_frequency: int = MIN_FREQUENCY,
+    now: datetime,
+    progress: Progress = lambda done, total: None,
+) -> Detection:
+    """What repeats in the sessions of a scope, of one project or of all, that went on after `since`."""
+    if isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or not 1 <= min_frequency <= 10_000:
+        raise InvalidInput("the lowest frequency is a whole number from 1 to 10,000")
+    scope = scope.within(project if project is not None else scope.project)
+    sessions = [one for one in _sessions(store, scope) if _wanted(one, scope.project, since)]
+    signals: list[Signal] = []
+    health: list[Health] = []
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions))
+        digest = store.digests.get(scope, session.id)
+        if digest is None:
+            continue
+        health.append(health_of(digest))
+        signals += signals_of(session, digest, store.sessions.history(scope, session.id))
+    progress(len(sessions), len(sessions))
+    parents = {one.id: one.parent for one in sessions if one.parent}
+    found = candidates_of(signals, min_frequency=min_frequency, parents=parents)
+    return Detection(tuple(ranked(found, now)), len(health), len(signals), by_flavor(health))
+
+
+def _sessions(store: Store, scope: Scope) -> Iterator[Session]:
+    offset = 0
+    while page := store.sessions.find(scope, limit=_PAGE, offset=offset):
+        yield from page
+        offset += len(page)
+
+
+def _wanted(session: Session, project: str | None, since: datetime | None) -> bool:
+    if project is not None and session.project != project:
+        return False
+    last = session.ended_at or session.started_at
+    return since is None or (last is not None and last >= since)

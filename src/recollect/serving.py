@@ -1,0 +1,191 @@
+"""One opened store for many: every request gets the memory of its own scope, and opening that costs next to nothing.
+
+In: settings, and whether it serves others. Out: memories that share one store, one embedder and the questions it has
+embedded, one count of reads an owner, and one bell for the work in the background. Only the user of this machine, when
+it serves nobody else, has texts for agents that are kept in step.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from recollect import clock as time
+from recollect.clock import Clock
+from recollect.errors import RecollectError
+from recollect.facade import Recollect
+from recollect.model import Scope
+from recollect.pipeline.reads import Reads
+from recollect.pipeline.readying import Readying
+from recollect.pipeline.worker import Worker
+from recollect.recall.meaning import UNSET, Meaning
+from recollect.settings import Settings
+from recollect.store.opening import located, open_store
+from recollect.store.terms import HOSTED_QUOTAS
+
+if TYPE_CHECKING:
+    from recollect.models.port import Embedder
+    from recollect.store.port import Store
+
+FLUSH_SECONDS = 3.0  # how long a count of reads may wait to be written down
+WORK_SECONDS = 2.0  # how long a task that runs may take to end
+MOST_OWNERS = 1_000  # owners whose reads are being counted at once; the one asked longest ago is written down first
+
+
+class Serving:
+    """A store that is open for many scopes, until `close`."""
+
+    def __init__(
+        self, settings: Settings, *, hosted: bool, clock: Clock = time.now, embedder: Embedder | None = UNSET
+    ) -> None:
+        settings = located(settings)
+        self.settings = _with_quotas(settings) if hosted else settings
+        self.hosted = hosted
+        self.clock = clock
+        self.owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
+        self.store: Store = open_store(self.settings, queued=True)
+        self.meaning = Meaning(self.store, self.settings, embedder, together=True)
+        self.tasks: Any = None  # what works in the background, once it was started
+        self.bus: Any = None  # what takes events from Redis, once it was started
+        self.last_write_at: datetime | None = None  # through this process
+        self._embedding = Worker(self._embed)
+        self._reads: OrderedDict[tuple[str, str], Reads] = OrderedDict()
+        self._readying = Readying(self.store, self.owner, self.settings, clock, lambda: None)
+        self._lock = threading.Lock()
+        self._closing, self._ending = threading.Event(), threading.Lock()
+        self._keeping: threading.Thread | None = None
+
+    def memory(self, scope: Scope, *, speaks: bool = True) -> Recollect:
+        """The memory of a scope. It starts nothing, and closing it closes nothing."""
+        return Recollect(
+            self.store,
+            scope,
+            self.settings,
+            clock=self.clock,
+            hosted=True,
+            meaning=self.meaning,
+            reads=self._reads_of(scope),
+            readying=self._readying if self._is_own(scope) else None,
+            ring=self._wrote,
+            speaks=speaks,
+        )
+
+    # -- work in the background ------------------------------------------------------------------------------------
+
+    def start(self, tasks: Callable[[Serving], Any] | None = None) -> None:
+        """Begin what runs beside the requests. With `tasks`, a worker with start, ring and stop, also what they make.
+
+        Without, vectors and tasks are left to other processes.
+        """
+        if tasks is not None:
+            self.tasks = tasks(self)
+            self.tasks.start()
+        self._keeping = threading.Thread(target=self._keep, name="recollect-serving", daemon=True)
+        self._keeping.start()
+        self.ring()
+
+    def ring(self) -> None:
+        """There is work: a task was put, or a text waits for its vector."""
+        if self.tasks is not None:
+            self.tasks.ring()
+            self._embedding.ring()
+
+    def end_work(self) -> None:
+        """Begin no work beside the requests any more; what runs has a moment, then it is given back."""
+        with self._ending:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+            if self.bus is not None:
+                self.bus.stop()
+            if self.tasks is not None:
+                self.tasks.stop(WORK_SECONDS)
+                self._embedding.stop()
+
+    def _wrote(self) -> None:
+        self.last_write_at = self.clock()
+        self.ring()
+
+    def flush(self) -> None:
+        """Write down what was counted, and lay ready what changed; a store that cannot take it now is asked again."""
+        with self._lock:
+            reads = list(self._reads.values())
+        for one in reads:
+            with suppress(RecollectError):
+                one.write()
+        self._readying.refresh_rested()
+
+    def close(self) -> None:
+        """End the work beside the requests, write down what was counted, close the store."""
+        self.end_work()
+        if self._keeping is not None:
+            self._keeping.join()
+        self.flush()
+        self._readying.refresh()
+        self.store.close()
+
+    def _keep(self) -> None:
+        self._warm_up()
+        while not self._closing.wait(FLUSH_SECONDS):
+            try:
+                self.flush()
+                if self.tasks is not None and self.store.vectors.pending():
+                    self._embedding.ring()  # another process may have written it
+            except Exception as error:  # nothing beside the requests may end with one failure
+                logging.getLogger(__name__).warning("upkeep beside the requests failed: %s", type(error).__name__)
+
+    def _warm_up(self) -> None:
+        """Load the model before the first question does."""
+        with suppress(Exception):  # whatever is wrong with it, questions are answered by words, and say so
+            embedder = self.meaning.embedder()
+            if embedder is not None:
+                embedder.embed(["ready"])
+
+    def _embed(self, stopping: Callable[[], bool]) -> float | None:
+        """One round: the vectors that wait, unless another process of this machine makes them."""
+        from recollect.lock import alone
+        from recollect.pipeline.embedding import embed_waiting
+
+        embedder = self.meaning.embedder()
+        if embedder is not None and self.meaning.fits(embedder):
+            with alone(self.settings.data_dir / "embed.lock") as free:
+                if free:
+                    embed_waiting(self.store, embedder, stop=stopping)
+        return None
+
+    # -- what an owner's memories share ----------------------------------------------------------------------------
+
+    def _reads_of(self, scope: Scope) -> Reads:
+        owner = (scope.tenant, scope.user)
+        full: Reads | None = None
+        with self._lock:
+            reads = self._reads.get(owner)
+            if reads is None:
+                if len(self._reads) >= MOST_OWNERS:
+                    full = self._reads.popitem(last=False)[1]
+                reads = self._reads[owner] = Reads(self.store, Scope(scope.tenant, scope.user), self.clock)
+            else:
+                self._reads.move_to_end(owner)
+        if full is not None:
+            with suppress(RecollectError):
+                full.write()
+        return reads
+
+    def _is_own(self, scope: Scope) -> bool:
+        """Whether it is the memory whose texts agents of this machine are shown."""
+        return not self.hosted and (scope.tenant, scope.user) == (self.owner.tenant, self.owner.user)
+
+
+def _with_quotas(settings: Settings) -> Settings:
+    """The settings of a server for others: limits of its own, unless the operator set some."""
+    return replace(
+        settings,
+        quota_memories=settings.quota_memories or HOSTED_QUOTAS.memories or 0,
+        quota_ingests_per_day=settings.quota_ingests_per_day or HOSTED_QUOTAS.ingests or 0,
+    )

@@ -1,0 +1,52 @@
+"""Figures of what a scope sees, counted in one statement over the rows that the filter lets through."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from recollect.model import Scope
+from recollect.store.port import Filter
+from recollect.store.rows.memories import filter_params
+from recollect.store.rows.tx import Database
+from recollect.store.statsport import MOST, Held, Period, Tally
+
+_WIDTHS = {"day": 10, "month": 7}  # characters of a stored time
+
+
+class RowStats:
+    """Counts of memories, sessions and turns."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def tally(self, scope: Scope, where: Filter, *, by: Period, most: int = MOST) -> Tally:
+        """The memories a filter lets through, counted by kind, tag, session and day or month."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return Tally()
+            params = {**filter_params(tx, rows, where), "width": _WIDTHS[by], "most": most}
+            found = tx.run("stats.tally", params).fetchall()
+        facets: dict[str, dict[str, int]] = {"kind": {}, "tag": {}, "session": {}, "period": {}}
+        memories = tokens = 0
+        for facet, value, count, size in found:
+            if facet == "all":
+                memories, tokens = int(count), int(size or 0)
+            else:
+                facets[facet][value] = int(count)
+        return Tally(memories, tokens, *(_ordered(name, facets[name]) for name in facets))
+
+    def held(self, scope: Scope) -> Held:
+        """How many sessions and turns there are, and how many texts wait for their vector."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return Held()
+            return Held(*map(int, tx.row("stats.held", rows.params())))
+
+
+def _ordered(facet: str, counts: dict[str, int]) -> dict[str, Any]:
+    """The latest time first; of anything else what there is most of, then by name."""
+    if facet == "period":
+        return dict(sorted(counts.items(), reverse=True))
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

@@ -1,0 +1,143 @@
+"""P26: whatever dies, and wherever, no task is stuck: after a lease and a drain every one has ended.
+
+Workers come and go as a state machine. Each step of a worker (claim, extend, finish, fail, give back) may be its last,
+before the step or after it; those who come later know nothing of those before. What was acknowledged is counted
+outside: every put is followed by a whole run of its task that began after it, or by its task being dead or cancelled.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from recollect.model import Scope
+from recollect.store.queueport import ATTEMPTS, TASK_STATES, Task
+from recollect.store.sqlite.store import SqliteStore
+from tests.contract.samples import ANN, BOB, EVE, T0
+
+LEASE = timedelta(seconds=60)
+WHO = st.sampled_from([ANN, BOB, EVE])
+SUBJECTS = st.sampled_from(["chat:1", "chat:2"])
+
+
+class Queue(RuleBasedStateMachine):
+    """A queue in a file, workers that die, and what must be true of it."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="recollect-leases-"))
+        self.store = SqliteStore(self.folder)
+        self.now = T0
+        self.step = 0
+        self.held: list[tuple[Task, int]] = []  # what workers believe is theirs, and when they began it
+        self.owed: dict[tuple[Scope, str], int] = {}  # the last put of each work that no run was begun and ended after
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            self.drain()
+            self.store.close()
+            shutil.rmtree(self.folder)
+
+    def tick(self) -> int:
+        self.step += 1
+        return self.step
+
+    @rule(who=WHO, subject=SUBJECTS, later=st.sampled_from([0, 0, 30]))
+    def put(self, who: Scope, subject: str, later: int) -> None:
+        due = self.now + timedelta(seconds=later)
+        self.store.tasks.put(who, "distill", subject, at=self.now, due_at=due)
+        self.owed[who, subject] = self.tick()
+
+    @rule(number=st.integers(1, 3), dies=st.booleans())
+    def claim(self, number: int, dies: bool) -> None:
+        """One that dies here has the task in the store, and nobody who knows of it."""
+        found = self.store.tasks.claim(worker="w", at=self.now, until=self.now + LEASE, limit=number)
+        begun = self.tick()
+        self.held += [] if dies else [(task, begun) for task in found]
+
+    @rule(at=st.integers(0, 9), dies=st.booleans())
+    def finish(self, at: int, dies: bool) -> None:
+        if self.held:
+            task, begun = self.held.pop(at % len(self.held))
+            if not dies and self.store.tasks.finish(task, at=self.now):
+                self.settle(task, begun)
+
+    @rule(at=st.integers(0, 9), again=st.booleans(), dies=st.booleans())
+    def fail(self, at: int, again: bool, dies: bool) -> None:
+        if self.held:
+            task, _ = self.held.pop(at % len(self.held))
+            again_at = self.now + timedelta(seconds=4) if again and task.attempts < ATTEMPTS else None
+            if not dies:
+                self.store.tasks.fail(task, at=self.now, error="ValueError", again_at=again_at)
+
+    @rule(at=st.integers(0, 9))
+    def extend(self, at: int) -> None:
+        if self.held:
+            self.store.tasks.extend(self.held[at % len(self.held)][0], until=self.now + LEASE)
+
+    @rule(at=st.integers(0, 9))
+    def give_back(self, at: int) -> None:
+        if self.held:
+            self.store.tasks.release(self.held.pop(at % len(self.held))[0], at=self.now)
+
+    @rule()
+    def everybody_dies(self) -> None:
+        self.held.clear()
+
+    @rule(seconds=st.sampled_from([1, 20, 61, 400]))
+    def time_passes(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @rule(who=WHO, at=st.integers(0, 9), again=st.booleans())
+    def somebody_decides(self, who: Scope, at: int, again: bool) -> None:
+        tasks = self.store.tasks.find(who, limit=99)
+        if tasks:
+            task = tasks[at % len(tasks)]
+            if again and task.state in ("dead", "cancelled"):
+                live = [one for one in tasks if one.state in ("waiting", "running") and one.subject == task.subject]
+                if not live:
+                    self.store.tasks.requeue(who, task.id, at=self.now)
+                    self.owed[who, task.subject] = self.tick()
+            elif not again and task.state in ("waiting", "running"):
+                self.store.tasks.cancel(who, task.id, at=self.now)
+                self.owed.pop((who, task.subject), None)
+
+    @invariant()
+    def nothing_is_odd(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        tasks = self.store.tasks.everywhere(limit=999)
+        live = [(task.scope, task.subject) for task in tasks if task.state in ("waiting", "running")]
+        assert len(live) == len(set(live)), "one of each work at a time"
+        assert all(task.state in TASK_STATES and 0 <= task.attempts <= ATTEMPTS for task in tasks)
+        owed = {work for work in self.owed if work not in live}
+        dead = {(task.scope, task.subject) for task in tasks if task.state == "dead"}
+        assert owed <= dead, "what was acknowledged waits, runs or is dead for everybody to see"
+
+    def settle(self, task: Task, begun: int) -> None:
+        """A run that ended pays for every put before it began."""
+        if self.owed.get((task.scope, task.subject), begun) < begun:
+            del self.owed[task.scope, task.subject]
+
+    def drain(self) -> None:
+        """All are dead; a worker with an empty memory comes when the leases are over."""
+        self.now += LEASE + timedelta(minutes=10)
+        while found := self.store.tasks.claim(worker="new", at=self.now, until=self.now + LEASE, limit=9):
+            begun = self.tick()
+            for task in found:
+                assert self.store.tasks.finish(task, at=self.now)
+                self.settle(task, begun)
+        left = [task.state for task in self.store.tasks.everywhere(limit=999) if task.state in ("waiting", "running")]
+        assert left == []
+        dead = {(task.scope, task.subject) for task in self.store.tasks.everywhere(state="dead", limit=999)}
+        assert set(self.owed) <= dead
+
+
+Queue.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestNoTaskIsStuck = Queue.TestCase

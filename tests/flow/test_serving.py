@@ -1,0 +1,122 @@
+"""One store for many scopes: cheap to open, nothing shared that should not be, every read counted."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.errors import NotAllowed, QuotaExceeded
+from recollect.hookreply import PREPARED
+from recollect.model import Scope
+from recollect.models.tiny import TinyEmbedder
+from recollect.serving import Serving
+from recollect.settings import load
+from tests.flow.memory_fixture import HandClock
+
+ANN, BOB = Scope("acme", "ann"), Scope("acme", "bob")
+
+
+@pytest.fixture
+def open_serving(tmp_path: Path, clock: HandClock, each_store: str) -> Iterator[Callable[..., Serving]]:
+    made: list[Serving] = []
+
+    def begin(*, hosted: bool = True, **given: Any) -> Serving:
+        settings = load(data_dir=tmp_path / "data", **given).settings
+        made.append(Serving(settings, hosted=hosted, clock=clock, embedder=TinyEmbedder()))
+        return made[-1]
+
+    yield begin
+    for one in made:
+        one.close()
+
+
+def test_memories_share_a_store_and_nothing_else(open_serving: Callable[..., Serving]) -> None:
+    serving = open_serving()
+    with serving.memory(ANN) as memory:
+        memory.remember("the deploy is on fridays")
+    assert serving.memory(ANN).recall("when is the deploy", abstain=False).hits
+    assert not serving.memory(BOB).recall("when is the deploy", abstain=False).hits
+
+
+def test_reads_of_many_memories_are_one_count(open_serving: Callable[..., Serving]) -> None:
+    serving = open_serving()
+    kept = serving.memory(ANN).remember("the deploy is on fridays")
+    for _ in range(5):
+        assert serving.memory(ANN).recall("when is the deploy", abstain=False).hits
+    assert serving.memory(ANN).get(kept.id).access_count == 0
+    serving.flush()
+    assert serving.memory(ANN).get(kept.id).access_count == 5
+
+
+def test_a_server_for_others_has_quotas_unless_the_operator_set_some(open_serving: Callable[..., Serving]) -> None:
+    assert open_serving().store.quotas.get(ANN).limits.memories == 50_000
+    own = open_serving(quota_memories=1)
+    own.memory(ANN).remember("the deploy is on fridays")
+    with pytest.raises(QuotaExceeded):
+        own.memory(ANN).remember("the tests run at night")
+    assert open_serving(hosted=False).store.quotas.get(ANN).limits.memories == 0
+
+
+def test_only_the_user_of_this_machine_has_texts_for_agents(
+    open_serving: Callable[..., Serving], tmp_path: Path
+) -> None:
+    hosted = open_serving()
+    hosted.memory(hosted.owner).remember("the deploy is on fridays")
+    hosted.memory(hosted.owner).prepare()
+    hosted.flush()
+    assert not (tmp_path / "data" / PREPARED).exists()
+    local = open_serving(hosted=False)
+    local.memory(BOB).prepare()
+    assert not (tmp_path / "data" / PREPARED).exists()
+    local.memory(local.owner).prepare()
+    assert (tmp_path / "data" / PREPARED).is_dir()
+
+
+def test_who_may_not_speak_says_nothing_in_the_users_name(open_serving: Callable[..., Serving]) -> None:
+    serving = open_serving()
+    mute, user = serving.memory(ANN, speaks=False), serving.memory(ANN)
+    with pytest.raises(NotAllowed):
+        mute.remember("I prefer tabs")
+    said = user.remember("I prefer tabs to spaces", "preference")
+    for change in ({"content": "I prefer spaces to tabs"}, {"why": "because"}, {"kind": "fact"}):
+        with pytest.raises(NotAllowed):
+            mute.update(said.id, **change)
+    with pytest.raises(NotAllowed):
+        mute.supersede(said.id, "I prefer spaces to tabs")
+    with pytest.raises(NotAllowed):
+        mute.confirm(mute.remember("tabs are four wide", origin="import").id)
+    assert mute.update(said.id, tags=["style"]).tags == ("style",)
+
+
+def test_a_talk_by_who_may_not_speak_makes_no_preference(open_serving: Callable[..., Serving]) -> None:
+    serving = open_serving()
+    for speaks, session in ((False, "api:mute"), (True, "api:heard")):
+        memory = serving.memory(ANN, speaks=speaks)
+        memory.record_many(
+            [
+                (session, "user", "I prefer tabs over spaces, always use tabs please."),
+                (session, "assistant", "Understood, tabs it is."),
+            ]
+        )
+        memory.distill([session])
+        trusted = [one for one in memory.memories() if one.session == session and one.trust == "user"]
+        assert bool(trusted) is speaks, session
+
+
+def test_opening_one_more_costs_next_to_nothing(open_serving: Callable[..., Serving]) -> None:
+    """Under 50 µs of this thread's time; five times that before it fails, for a machine that is busy."""
+    serving = open_serving()
+    scopes = [Scope("acme", f"u{n}") for n in range(50)]
+    for scope in scopes:
+        serving.memory(scope)
+    begun, before = time.thread_time(), threading.active_count()
+    for _ in range(20):
+        for scope in scopes:
+            serving.memory(scope)
+    assert (time.thread_time() - begun) / 1_000 < 250e-6
+    assert threading.active_count() == before

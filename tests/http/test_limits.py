@@ -1,0 +1,240 @@
+"""Nobody asks too often, nobody guesses, nobody starves another: T24, T26, P47."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from recollect.http.alarms import BURST_LEAST, Alarms
+from recollect.http.limits import Limits, network_of
+from recollect.http.turns import Crowded, Turns
+from recollect.keys import Grant
+from recollect.model import Scope
+from recollect.settings import Settings
+from tests.http.conftest import Inside
+
+Make = Callable[..., Inside]
+
+
+def test_a_thousand_guesses_are_twenty_a_minute(inside: Make) -> None:
+    """T24: from then on nobody even looks whether a key is right; who had a good one before is not locked out."""
+    app = inside(hosted=True, serve_rate_per_ip_per_minute=0)
+    key, fresh = app.key(), app.key()
+    client = app.stranger()
+    assert client.get("/whoami", headers=app.auth(key)).status_code == 200
+    heard = [client.get("/whoami", headers=app.auth(f"{key[:-4]}{n:04}")) for n in range(1_000)]
+    assert [one.status_code for one in heard[:20]] == [401] * 20
+    assert {one.status_code for one in heard[20:]} == {429}
+    assert len({one.content for one in heard[:20]}) == 1
+    assert len({one.content for one in heard[20:]}) == 1
+    assert 1 <= int(heard[-1].headers["retry-after"]) <= 60
+    assert client.get("/whoami", headers=app.auth(fresh)).status_code == 429
+    assert client.get("/whoami", headers=app.auth(key)).status_code == 200
+    assert b'recollect_alarms_total{kind="wrong_keys"} 1.0' in app.metrics.render()[0]
+
+
+def test_a_key_that_asks_too_often_waits(inside: Make) -> None:
+    app = inside(hosted=True, serve_rate_per_minute=10)
+    busy, other = app.auth(app.key()), app.auth(app.key(user="bob"))
+    heard = [app.stranger().get("/whoami", headers=busy) for _ in range(15)]
+    assert [one.status_code for one in heard] == [200] * 10 + [429] * 5
+    assert 1 <= int(heard[-1].headers["retry-after"]) <= 60
+    assert heard[-1].json()["error"]["code"] == "too_many_requests"
+    assert app.stranger().get("/whoami", headers=other).status_code == 200
+    assert app.stranger().get("/whoami", headers=app.auth(app.key())).status_code == 429  # the same user's next key
+
+
+def test_an_address_that_asks_too_often_waits(inside: Make) -> None:
+    app = inside(hosted=True, serve_rate_per_minute=0, serve_rate_per_ip_per_minute=5)
+    keys = [app.auth(app.key(user=f"u{n}")) for n in range(7)]
+    assert [app.stranger().get("/whoami", headers=key).status_code for key in keys] == [200] * 5 + [429] * 2
+
+
+def test_the_user_of_this_machine_is_not_limited(inside: Make) -> None:
+    app = inside(serve_rate_per_minute=3, serve_rate_per_ip_per_minute=3)
+    assert {app.client.get("/whoami").status_code for _ in range(30)} == {200}
+
+
+@pytest.mark.parametrize(
+    ("address", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("/run/socket", "/run/socket"),
+    ],
+)
+def test_an_ipv6_subscriber_is_one_address(address: str, counted: str) -> None:
+    assert network_of(address) == counted
+
+
+GRANT = Grant("k", Scope("acme", "ann"), ("read",))
+
+
+async def allowed(limits: Limits, times: int) -> int:
+    return sum([await limits.over(GRANT, "192.0.2.1") is None for _ in range(times)])
+
+
+def test_processes_count_together_in_redis(redis_url: str) -> None:
+    settings = Settings(redis_url=redis_url, serve_rate_per_minute=10)
+
+    async def both() -> int:
+        first, second = Limits(settings), Limits(settings)
+        let_in = await allowed(first, 6) + await allowed(second, 6)
+        await first.close()
+        await second.close()
+        return let_in
+
+    assert asyncio.run(both()) == 10
+
+
+def test_without_redis_each_counts_by_itself_and_nobody_waits() -> None:
+    """A Redis that is away is no reason to refuse, nor to wait for it each time."""
+    settings = Settings(redis_url="redis://127.0.0.1:1/0", serve_rate_per_minute=10)
+    begun = time.monotonic()
+    assert asyncio.run(allowed(Limits(settings), 15)) == 10
+    assert time.monotonic() - begun < 2
+
+
+# -- turns -------------------------------------------------------------------------------------------------------------
+
+
+class Worked:
+    """Requests that take so many seconds each, and when they began."""
+
+    def __init__(self, turns: Turns, seconds: float) -> None:
+        self.turns, self.seconds = turns, seconds
+        self.waited: dict[str, list[float]] = {}
+        self.refused: list[str] = []
+        self.most: dict[str, int] = {}
+        self._now: dict[str, int] = {}
+
+    async def request(self, tenant: str) -> None:
+        begun = time.perf_counter()
+        try:
+            await self.turns.take(tenant)
+        except Crowded:
+            self.refused.append(tenant)
+            return
+        self.waited.setdefault(tenant, []).append(time.perf_counter() - begun)
+        self._now[tenant] = self._now.get(tenant, 0) + 1
+        self.most[tenant] = max(self.most.get(tenant, 0), self._now[tenant])
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self._now[tenant] -= 1
+            self.turns.give(tenant)
+
+
+def test_one_tenant_cannot_starve_another() -> None:
+    """P47: A sends two hundred at once, B one now and then; B never waits, A never has more than its share."""
+    worked = Worked(Turns(8, 6), 0.01)
+
+    async def both() -> None:
+        flood = [asyncio.create_task(worked.request("a")) for _ in range(200)]
+        for _ in range(10):
+            await asyncio.sleep(0.02)
+            await worked.request("b")
+        await asyncio.gather(*flood)
+
+    asyncio.run(both())
+    assert worked.most["a"] == 6
+    assert (len(worked.waited["a"]), len(worked.waited["b"]), worked.refused) == (200, 10, [])
+    assert max(worked.waited["b"]) < 0.01
+
+
+def test_when_all_is_taken_tenants_are_served_in_turn() -> None:
+    worked = Worked(Turns(4, 4), 0.01)
+    order: list[str] = []
+
+    async def one(tenant: str) -> None:
+        await worked.request(tenant)
+        order.append(tenant)
+
+    async def run() -> None:
+        first = [asyncio.create_task(one("a")) for _ in range(20)]
+        await asyncio.sleep(0)
+        others = [asyncio.create_task(one(tenant)) for tenant in "bcbc"]
+        await asyncio.gather(*first, *others)
+
+    asyncio.run(run())
+    assert max(place for place, tenant in enumerate(order) if tenant in "bc") < 12
+
+
+def test_who_waits_too_long_or_is_one_too_many_is_told() -> None:
+    worked = Worked(Turns(1, 1, waiting=2, seconds=0.05), 0.2)
+
+    async def run() -> None:
+        await asyncio.gather(*(worked.request("a") for _ in range(4)))
+
+    asyncio.run(run())
+    assert len(worked.refused) == 3  # one does not fit into the queue, two wait in vain
+    assert worked.turns.busy == 0
+
+
+def test_who_goes_away_while_waiting_leaves_no_gap() -> None:
+    """The turn that gets free at that very moment goes to the next, and none is lost."""
+    turns = Turns(1, 1)
+
+    async def run() -> None:
+        await turns.take("a")
+        gone, waits = asyncio.create_task(turns.take("a")), asyncio.create_task(turns.take("a"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        turns.give("a")
+        await asyncio.wait_for(waits, 1)
+        assert turns.busy == 1
+        turns.give("a")
+        last = asyncio.create_task(turns.take("a"))
+        await last
+        late = asyncio.create_task(turns.take("b"))
+        await asyncio.sleep(0)
+        turns.give("a")
+        late.cancel()  # it has its turn, and does not know yet
+        await asyncio.gather(gone, late, return_exceptions=True)
+
+    asyncio.run(run())
+    assert turns.busy == 0
+
+
+# -- alarms ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("what", "most"), [("wrong_key", 30), ("delete", 100), ("export", 3)])
+def test_an_alarm_is_told_once_in_its_time(what: str, most: int, caplog: pytest.LogCaptureFixture) -> None:
+    """S1s.7: and by the id of a key, never by the key."""
+    now = [0.0]
+    alarms = Alarms(clock=lambda: now[0])
+    assert [alarms.note(what, "abc") for _ in range(most * 3)].count(True) == 1
+    assert not alarms.note(what, "another")
+    now[0] += 4_000
+    assert [alarms.note(what, "abc") for _ in range(most * 3)].count(True) == 1
+    assert len(caplog.records) == 2
+
+
+def test_a_burst_is_measured_by_what_is_usual() -> None:
+    now = [0.0]
+    alarms = Alarms(clock=lambda: now[0])
+
+    def minute(n: int) -> bool:
+        heard = [alarms.wrote("abc") for _ in range(n)]
+        now[0] += 60
+        return any(heard)
+
+    assert minute(BURST_LEAST + 1)  # of one who never wrote before
+    assert not any(minute(100) for _ in range(60))
+    assert not minute(BURST_LEAST + 80)  # a little more than usual
+    assert minute(2_000)
+
+
+def test_mass_deletes_and_exports_are_alarms(inside: Make) -> None:
+    app = inside()
+    for _ in range(5):
+        assert app.client.get("/export").status_code == 200
+    rendered: Any = app.metrics.render()[0]
+    assert b'recollect_alarms_total{kind="mass_export"} 1.0' in rendered

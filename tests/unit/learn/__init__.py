@@ -1,0 +1,1 @@
+"""What is learned from sessions: signals, candidates, health, and how they are shown."""
