@@ -444,10 +444,9 @@ def test_health_tells_what_is_there(memory: Any) -> None:
     assert (health.counts["memories"], health.counts["sessions"], health.model) == (1, 1, None)
 
 
-def test_several_threads_may_use_one(opening: Callable[..., Any], request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("opening", ["data-dir", "client"], indirect=True)  # an event loop has one thread
+def test_several_threads_may_use_one(opening: Callable[..., Any]) -> None:
     memory = opening()
-    if "async" in request.node.name:
-        pytest.skip("an event loop has one thread")
     told: list[Any] = []
 
     def work(name: int) -> None:

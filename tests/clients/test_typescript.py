@@ -67,14 +67,19 @@ def test_its_types_hold(package: Path) -> None:
     run(package, "run", "check")
 
 
-def test_its_tests_pass_against_the_real_server_and_the_real_redis(package: Path, redis_url: str) -> None:
-    """None is left out: a server or a Redis that does not start is a failure."""
-    program = Path(sys.executable).with_name("recollect")
-    printed = run(package, "test", RECOLLECT_TEST_PROGRAM=str(program), RECOLLECT_TEST_REDIS_URL=redis_url)
+def test_its_tests_pass_against_the_real_server_and_the_real_redis(
+    package: Path, redis_url: str, tmp_path: Path
+) -> None:
+    """None is left out: a server or a Redis that does not start is a failure. Nothing of them stays behind."""
+    program, folder = Path(sys.executable).with_name("recollect"), tmp_path / "servers"
+    folder.mkdir()
+    servers = {"RECOLLECT_TEST_PROGRAM": str(program), "RECOLLECT_TEST_REDIS_URL": redis_url}
+    printed = run(package, "test", **servers, TMPDIR=str(folder))
     counts = re.search(r"Tests\s+(\d+) passed \((\d+)\)", printed)
     assert counts is not None, printed[-2000:]
     assert counts[1] == counts[2]
     assert int(counts[1]) > 200
+    assert list(folder.glob("recollect-ts-*")) == []
 
 
 def test_the_lock_names_no_registry() -> None:

@@ -40,6 +40,7 @@ RUNS = {
         set("memory quotes said versions superseded merged successors disputes findings".split()),
     ),
     "sessions": (["sessions"], {"sessions", "limit", "offset"}),
+    "detect": (["detect"], {"candidates", "sessions", "signals", "health", "html"}),
     "confirm": (["confirm", "ID"], {"memory"}),
     "contexts": (["contexts"], {"contexts"}),
     "forget": (["forget", "ID", "--yes"], {"dry_run", "counts", "complete", "remains", "backups", "soft"}),

@@ -6,11 +6,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from recollect import Recollect, Scope
 from recollect.errors import InvalidInput, StoreUnavailable
 from recollect.settings import Settings
+from tests.services.postgres import Postgres
 from tests.services.stores import Emptied
 
 
@@ -99,3 +101,11 @@ def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path: Path)
     with pytest.raises(StoreUnavailable, match="No connection to postgresql://ann@127") as caught:
         Recollect.open(tmp_path / "data", "postgresql://ann:hunter22@127.0.0.1:1/memory")
     assert "hunter22" not in f"{caught.value!r} {caught.value.hint}"
+
+
+def test_a_database_that_not_everybody_may_connect_to_still_tells_its_size(postgres: Postgres, tmp_path: Path) -> None:
+    url = postgres.empty_database()
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f'REVOKE CONNECT ON DATABASE "{owner.info.dbname}" FROM PUBLIC')
+    with Recollect.open(tmp_path / "data", url, background=False) as memory:
+        assert sum(memory.health().bytes.values()) > 0

@@ -16,8 +16,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from recollect import Recollect, Scope
+from recollect.errors import Conflict
 from recollect.wrap import MemoryTool
 from recollect.wrap.memorytool import MAX_VIEW_CHARS, Told
+from recollect.wrap.shelf import Shelf
 
 LISTING = "Here're the files and directories up to 2 levels deep in {}, excluding hidden items and node_modules:"
 
@@ -371,6 +373,17 @@ def test_two_that_edit_at_once_lose_nothing(opened: Callable[..., Recollect]) ->
     kept = sum(not one.is_error for one in told)
     assert kept >= 8
     assert len(view(tools[0], "/memories/log").split("\n")) == 1 + 1 + kept + 1
+
+
+def test_a_text_that_was_changed_since_it_was_read_is_not_overwritten(memory: Recollect) -> None:
+    shelf = Shelf(memory, "papers")
+    first = shelf.add("plan", "one")
+    shelf.change(first, text="two")
+    with pytest.raises(Conflict):
+        shelf.change(first, text="three")
+    with pytest.raises(Conflict):
+        shelf.add("plan", "other words")
+    assert [paper.text for paper in shelf.all()] == ["two"]
 
 
 def test_a_store_in_trouble_is_told_and_not_raised(memory: Recollect, tool: MemoryTool) -> None:

@@ -1,13 +1,12 @@
 /** The real Redis and the real server: what is published is recalled. */
 
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createClient } from "redis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { MemorySkill } from "../src/index.js";
 import { randomId } from "../src/random.js";
-import { redisUrl, type Service, serve, until } from "./service.js";
+import { folderOf, redisUrl, type Service, serve, until } from "./service.js";
 
 // A server from outside is used by others too, and channels know no databases.
 const OWN = randomId();
@@ -20,7 +19,7 @@ let skill: MemorySkill;
 
 beforeAll(async () => {
   const url = await redisUrl();
-  const keys = join(mkdtempSync(join(tmpdir(), "recollect-ts-keys-")), "keys.json");
+  const keys = join(folderOf("recollect-ts-keys-"), "keys.json");
   writeFileSync(keys, JSON.stringify({ local: { backend: SECRET } }), { mode: 0o600 });
   redis = createClient({ url });
   await redis.connect();

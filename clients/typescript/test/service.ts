@@ -10,12 +10,21 @@ import { afterAll } from "vitest";
 const ROOT = resolve(import.meta.dirname, "../../..");
 const PATIENCE_MS = 60_000;
 
+// What is to be ended or removed after the file of tests. Vitest takes a hook only while a file is read: one that is
+// asked for by a test never runs.
+const servers: ChildProcess[] = [];
+const folders: string[] = [];
+afterAll(async () => {
+  await Promise.all(servers.splice(0).map(ended));
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+process.once("exit", () => servers.forEach((server) => server.kill("SIGKILL")));
+
 export interface Service {
   url: string;
   key: string;
   folder: string;
   program: string;
-  stop(): Promise<void>;
 }
 
 /** `recollect serve` with a data directory of its own; settings are given as variables. */
@@ -28,8 +37,7 @@ export async function serve(env: Record<string, string> = {}, ...words: string[]
     env: { PATH, HOME: folder, RECOLLECT_DATA_DIR: data, RECOLLECT_EMBEDDER: "none", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const stop = () => ended(server);
-  afterAll(stop);
+  servers.push(server);
   const { address } = await told(server);
   const secret = join(data, "serve.token");
   return {
@@ -37,7 +45,6 @@ export async function serve(env: Record<string, string> = {}, ...words: string[]
     key: existsSync(secret) ? readFileSync(secret, "utf-8").trim() : "",
     folder,
     program: program(),
-    stop,
   };
 }
 
@@ -48,7 +55,7 @@ export async function redisUrl(): Promise<string> {
   const port = await freePort();
   const quiet = ["--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", folderOf("recollect-ts-redis-")];
   const server = spawn(redisProgram(), ["--port", String(port), ...quiet], { stdio: "ignore" });
-  afterAll(() => ended(server));
+  servers.push(server);
   await until("Redis listens", () => listens(port));
   return `redis://127.0.0.1:${port}`;
 }
@@ -88,9 +95,10 @@ function onPath(name: string): string[] {
   return (process.env["PATH"] ?? "").split(delimiter).map((folder) => join(folder, name));
 }
 
-function folderOf(prefix: string): string {
+/** An empty folder that is removed in the end. */
+export function folderOf(prefix: string): string {
   const folder = mkdtempSync(join(tmpdir(), prefix));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
 

@@ -20,6 +20,7 @@ _ERROR = {
                 "code": {"type": "string", "description": "A stable word for programs."},
                 "message": {"type": "string"},
                 "hint": {"type": ["string", "null"], "description": "What to do about it."},
+                "request_id": {"type": "string", "description": "Only with 500: what to look for in the log."},
                 "fields": {
                     "type": "array",
                     "description": "Only with 422: which fields do not fit, and why.",

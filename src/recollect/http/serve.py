@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -168,7 +169,9 @@ def _supervise(plan: Plan, where: socket.socket, console: Output) -> int:
 def _answers(where: socket.socket) -> bool:
     """Whether one of them answers."""
     host, port = where.getsockname()[:2]
-    link = HTTPConnection({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host), port, timeout=1)  # noqa: S104
+    if ip_address(host).is_unspecified:
+        host = "::1" if ":" in host else "127.0.0.1"
+    link = HTTPConnection(host, port, timeout=1)
     try:
         link.request("GET", "/health")
         return link.getresponse().status > 0

@@ -8,6 +8,7 @@ touched, nor what a person confirmed; nobody who writes is refused, and what a p
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -17,7 +18,6 @@ from recollect.clock import Clock
 from recollect.errors import Conflict, NotFound
 from recollect.model import Memory, Scope
 from recollect.store.port import Store
-from recollect.store.searchtext import query_terms
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
@@ -27,7 +27,9 @@ HOUR = timedelta(hours=1)
 SEVERAL = 3  # so many others must have said it before
 SAME = 0.98  # the cosine above which two say the same
 _SAME_WORDS = 0.9  # of all words of the two, those that both have
+_LONG = 800  # characters; a vector may stand for no more than these, so the words must be the same too
 _MOST = 1_000  # memories looked at: of more than these, the last
+_WORD = re.compile(r"\w+")
 
 
 def hold_back(store: Store, scope: Scope, clock: Clock) -> int:
@@ -58,32 +60,30 @@ class _Likes:
     """What came so far, to be held against what comes next."""
 
     def __init__(self) -> None:
-        self._vectors: dict[int, list[Matrix]] = {}  # by how many a text has: long ones have several
-        self._words: list[frozenset[str]] = []
-        self._bare: list[frozenset[str]] = []  # of those without a vector
+        self._vectors: list[Matrix] = []
+        self._embedded: list[frozenset[str]] = []  # the words of those with a vector, in the same order
+        self._bare: list[frozenset[str]] = []  # of those without
 
     def repeats(self, vectors: Matrix | None, text: str) -> int:
         """How many of those before say nearly the same; it is one of them from here on."""
-        words = frozenset(query_terms(text))
+        words = frozenset(_WORD.findall(text.casefold()))
         if vectors is None or not len(vectors):
-            count = sum(_same_words(words, other) for other in self._words)
+            count = sum(_same_words(words, other) for other in [*self._embedded, *self._bare])
             self._bare.append(words)
-        else:
-            alike = self._vectors.setdefault(len(vectors), [])
-            count = _near(vectors, alike) + sum(_same_words(words, other) for other in self._bare)
-            alike.append(vectors)
-        self._words.append(words)
-        return count
+            return count
+        near = self._near(vectors[0])
+        if len(text) > _LONG:
+            near = [place for place in near if _same_words(words, self._embedded[place])]
+        self._vectors.append(vectors[0])
+        self._embedded.append(words)
+        return len(near) + sum(_same_words(words, other) for other in self._bare)
 
+    def _near(self, vector: Matrix) -> list[int]:
+        import numpy as np
 
-def _near(vectors: Matrix, others: list[Matrix]) -> int:
-    """How many others are near in every part."""
-    import numpy as np
-
-    if not others:
-        return 0
-    cosines = np.einsum("opd,pd->op", np.stack(others), vectors)
-    return int((cosines.min(axis=1) > SAME).sum())
+        if not self._vectors:
+            return []
+        return [int(place) for place in np.flatnonzero(np.stack(self._vectors) @ vector > SAME)]
 
 
 def _same_words(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -123,7 +123,12 @@ def test_an_id_depends_on_kind_and_key_alone() -> None:
 @given(st.integers(0, 10**9))
 def test_the_order_of_sessions_does_not_matter(seed: int) -> None:
     sessions = [stale_edit(str(n), "claude" if n % 2 else "codex", n) for n in range(5)]
-    sessions += [wish(f"w{n}", "do meaningful commits", day=n) for n in range(4)]
+    said = (
+        "do small meaningful commits",
+        "write meaningful reviewed commits",
+        "keep small reviewed commits meaningful",
+    )
+    sessions += [wish(f"w{n}", said[n % 3], day=n) for n in range(12)]
     expected = candidates_of(all_signals(*sessions))
     random.Random(seed).shuffle(sessions)
     assert candidates_of(all_signals(*sessions)) == expected
@@ -152,6 +157,21 @@ def test_no_path_number_or_id_gets_into_a_key(command: str, output: str) -> None
     told.edit(output=output, failed=True)
     for signal in told.signals:
         assert not OF_ONE_PLACE.search(signal.key), signal.key
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "error: could not take the lease of node7 for worker3b in zone2 today",
+        "error: could not take the lease that C:\\ann\\app\\x holds since this morning",
+        "error: could not take the lease 3f2a9c1d7b8e that another operator holds today",
+    ],
+    ids=["numbers", "a path", "an id"],
+)
+def test_what_is_of_one_place_is_taken_out_of_a_key(line: str) -> None:
+    signals = Told().ask("Deploy").run("deployctl up", line, 1).signals
+    assert [one.kind for one in signals] == ["error_repeated"]
+    assert not OF_ONE_PLACE.search(signals[0].key), signals[0].key
 
 
 @given(HOSTILE)

@@ -41,6 +41,11 @@ def test_a_score_is_what_its_parts_leave() -> None:
     assert found.score == FULL - 28
 
 
+def test_one_bad_habit_cannot_take_everything() -> None:
+    found = health_of(digest(outcome="success", corrections=100))
+    assert [(one.count, one.points) for one in found.penalties] == [(100, 20)]
+
+
 @given(st.integers(0, 500), st.integers(0, 500), st.sampled_from(["success", "fail", "abandoned", "unknown"]))
 def test_a_score_is_from_nought_to_a_hundred_and_more_trouble_never_raises_it(n: int, m: int, outcome: str) -> None:
     one = health_of(digest(outcome=outcome, retries=n, corrections=m, interruptions=n, denials=m))

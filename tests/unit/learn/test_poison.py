@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from tests.unit.learn.learning_fixture import Told, all_signals
+from tests.unit.learn.learning_fixture import Told, all_signals, stale_edit
 
 from recollect.learn.cluster import candidates_of
 
@@ -62,6 +64,12 @@ def test_what_nobody_vouches_for_is_only_observed() -> None:
     for one in found:
         assert one.trust == "observed"
         assert one.rule is None
+
+
+def test_a_rule_of_ours_needs_somebody_to_vouch_for_its_signals() -> None:
+    signals = [replace(one, origin="other") for one in all_signals(*(stale_edit(name) for name in "abc"))]
+    (found,) = candidates_of(signals)
+    assert (found.trust, found.rule) == ("observed", None)
 
 
 def test_a_fetching_command_that_worked_is_no_rule() -> None:

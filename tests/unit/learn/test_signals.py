@@ -66,8 +66,9 @@ def test_what_the_environment_is_like_is_a_rediscovery(command: str, output: str
         ("grep -r x .", ""),
         ("ls gone", "ls: gone: No such file or directory"),
         ("test -f x", ""),
+        ("type thing", "error: thing is nowhere among the programs that this shell knows"),
     ],
-    ids=["rg", "grep", "ls", "test"],
+    ids=["rg", "grep", "ls", "test", "type"],
 )
 def test_a_look_that_finds_nothing_is_no_error(command: str, output: str) -> None:
     assert Told().ask("Look").run(command, output, 1).signals == []

@@ -49,7 +49,8 @@ def run(args: Namespace, console: Output) -> int:
     if args.html is not None:
         _write(args.html, found)
     if console.json:
-        console.document({"detected": found, "html": args.html})
+        parts = {"candidates": found.candidates, "sessions": found.sessions, "signals": found.signals}
+        console.document({**parts, "health": found.health, "html": args.html})
         return 0
     _show(found, args.limit, console)
     if args.html is not None:

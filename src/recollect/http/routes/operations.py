@@ -13,7 +13,13 @@ from recollect.clock import iso
 from recollect.http.asked import Asked, asked, asked_if_known
 from recollect.http.errors import Refused
 from recollect.http.health import STUCK, Health
+from recollect.http.schemas.operations import HealthAnswer, QuotaAnswer, Used, WhoAnswer
 from recollect.store.port import Quota
+
+_HEALTH: dict[int | str, dict[str, Any]] = {
+    200: {"model": HealthAnswer, "description": "Work gets done"},
+    503: {"model": HealthAnswer, "description": "It is stuck"},
+}
 
 
 def router() -> APIRouter:
@@ -21,7 +27,7 @@ def router() -> APIRouter:
     routes = APIRouter(tags=["operations"])
     health = Health()
 
-    @routes.get("/health", summary="Whether work gets done", responses={503: {"description": "It is stuck"}})
+    @routes.get("/health", summary="Whether work gets done", responses=_HEALTH)
     async def get_health(request: Request, who: Annotated[Asked | None, Depends(asked_if_known)]) -> Response:
         """`ok`, `degraded` or `stuck`: by what waits and for how long, not by whether the process runs."""
         state = request.app.state
@@ -38,21 +44,21 @@ def router() -> APIRouter:
         return Response(text, media_type=kind)
 
     @routes.get("/whoami", summary="Whose key this is, and what it may")
-    def whoami(who: Annotated[Asked, Depends(asked)]) -> dict[str, Any]:
+    def whoami(who: Annotated[Asked, Depends(asked)]) -> WhoAnswer:
         """The tenant, user and project a key opens, what it is for, and what is left of the quota."""
         scope, grant = who.grant.scope, who.grant
-        return {
-            "tenant": scope.tenant,
-            "user": scope.user,
-            "context_id": scope.project,
-            "permissions": list(grant.permissions),
-            "key": grant.key,
-            "expires_at": None if grant.expires_at is None else iso(grant.expires_at),
-            "quota": _quota(who.serving.store.quotas.get(scope)),
-        }
+        return WhoAnswer(
+            tenant=scope.tenant,
+            user=scope.user,
+            context_id=scope.project,
+            permissions=list(grant.permissions),
+            key=grant.key,
+            expires_at=None if grant.expires_at is None else iso(grant.expires_at),
+            quota=_quota(who.serving.store.quotas.get(scope)),
+        )
 
     @routes.get("/quota", summary="What is used of what one may have")
-    def get_quota(who: Annotated[Asked, Depends(asked)], user_id: str | None = None) -> dict[str, Any]:
+    def get_quota(who: Annotated[Asked, Depends(asked)], user_id: str | None = None) -> QuotaAnswer:
         """Memories, and what was brought in today; null: without a limit."""
         return _quota(who.serving.store.quotas.get(who.grant.narrowed(user=user_id)))
 
@@ -63,13 +69,13 @@ def router() -> APIRouter:
     return routes
 
 
-def _quota(quota: Quota) -> dict[str, Any]:
+def _quota(quota: Quota) -> QuotaAnswer:
     memories, ingests = quota.left
-    return {
-        "memories": {"used": quota.memories, "limit": quota.limits.memories or None, "left": memories},
-        "ingests_today": {"used": quota.ingests, "limit": quota.limits.ingests or None, "left": ingests},
-        "resets_at": iso(quota.resets_at),
-    }
+    return QuotaAnswer(
+        memories=Used(used=quota.memories, limit=quota.limits.memories or None, left=memories),
+        ingests_today=Used(used=quota.ingests, limit=quota.limits.ingests or None, left=ingests),
+        resets_at=iso(quota.resets_at),
+    )
 
 
 def _json(value: Any, status: int) -> Response:

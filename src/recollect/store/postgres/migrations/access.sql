@@ -175,6 +175,9 @@ DECLARE
   _rule text;
 BEGIN
   EXECUTE format('GRANT USAGE ON SCHEMA %I TO %I, %I', '{schema}', '{app}', '{backup}');
+  IF has_database_privilege(current_user, current_database(), 'CONNECT WITH GRANT OPTION') THEN  -- to tell its size
+    EXECUTE format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), '{app}');
+  END IF;
   EXECUTE format('GRANT USAGE ON SEQUENCE numbers TO %I', '{app}');
   EXECUTE format('GRANT SELECT ON SEQUENCE numbers TO %I', '{backup}');  -- pg_dump asks for it
   FOR _table IN
