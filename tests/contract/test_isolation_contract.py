@@ -200,6 +200,8 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "fingerprint": ["ab"],
         "status": [500],
         "body": [b"taken over"],
+        "by": ["day", "month"],
+        "most": [50],
     }
     if name == "tasks.put":
         choices |= {"kind": ["distill"], "subject": [asked.session]}

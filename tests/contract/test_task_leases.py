@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from recollect.model import Scope
 from recollect.store.queueport import ATTEMPTS, TASK_STATES, Task
@@ -50,6 +50,13 @@ class Queue(RuleBasedStateMachine):
         self.store.tasks.put(who, "distill", subject, at=self.now, due_at=due)
         self.owed[who, subject] = self.tick()
 
+    @precondition(lambda self: self.held)
+    @rule(at=st.integers(0, 9))
+    def put_once_more(self, at: int) -> None:
+        """While somebody is at it, or was."""
+        task, _ = self.held[at % len(self.held)]
+        self.put(task.scope, task.subject, 0)
+
     @rule(number=st.integers(1, 3), dies=DIES)
     def claim(self, number: int, dies: bool) -> None:
         """One that dies here has the task in the store, and nobody who knows of it."""
@@ -57,38 +64,35 @@ class Queue(RuleBasedStateMachine):
         begun = self.tick()
         self.held += [] if dies else [(task, begun) for task in found]
 
+    @precondition(lambda self: self.held)
     @rule(at=st.integers(0, 9), dies=DIES)
     def finish(self, at: int, dies: bool) -> None:
-        if self.held:
-            task, begun = self.held.pop(at % len(self.held))
-            if not dies and self.store.tasks.finish(task, at=self.now):
-                self.settle(task, begun)
+        task, begun = self.held.pop(at % len(self.held))
+        if not dies and self.store.tasks.finish(task, at=self.now):
+            self.settle(task, begun)
 
+    @precondition(lambda self: self.held)
     @rule(at=st.integers(0, 9), again=st.booleans(), dies=DIES)
     def fail(self, at: int, again: bool, dies: bool) -> None:
-        if self.held:
-            task, _ = self.held.pop(at % len(self.held))
-            again_at = self.now + timedelta(seconds=4) if again and task.attempts < ATTEMPTS else None
-            if not dies:
-                self.store.tasks.fail(task, at=self.now, error="ValueError", again_at=again_at)
+        task, _ = self.held.pop(at % len(self.held))
+        again_at = self.now + timedelta(seconds=4) if again and task.attempts < ATTEMPTS else None
+        if not dies:
+            self.store.tasks.fail(task, at=self.now, error="ValueError", again_at=again_at)
 
-    @rule(at=st.integers(0, 9))
-    def extend(self, at: int) -> None:
-        if self.held:
+    @precondition(lambda self: self.held)
+    @rule(at=st.integers(0, 9), keeps=st.booleans())
+    def extend_or_give_back(self, at: int, keeps: bool) -> None:
+        if keeps:
             self.store.tasks.extend(self.held[at % len(self.held)][0], until=self.now + LEASE)
-
-    @rule(at=st.integers(0, 9))
-    def give_back(self, at: int) -> None:
-        if self.held:
+        else:
             self.store.tasks.release(self.held.pop(at % len(self.held))[0], at=self.now)
 
-    @rule()
-    def everybody_dies(self) -> None:
-        self.held.clear()
-
-    @rule(seconds=st.sampled_from([1, 20, 61, 400]))
-    def time_passes(self, seconds: int) -> None:
+    @rule(seconds=st.sampled_from([1, 20, 61, 400]), killed=DIES)
+    def time_passes(self, seconds: int, killed: bool) -> None:
+        """All the workers may be killed meanwhile."""
         self.now += timedelta(seconds=seconds)
+        if killed:
+            self.held.clear()
 
     @rule(who=WHO, at=st.integers(0, 9), again=st.booleans())
     def somebody_decides(self, who: Scope, at: int, again: bool) -> None:
@@ -136,6 +140,6 @@ class Queue(RuleBasedStateMachine):
 def test_no_task_is_stuck_whoever_dies_and_wherever(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path)
     store.database._writer.pragma("synchronous", "off")  # what is lost with the power is another test's
-    how = settings(max_examples=120, stateful_step_count=30, deadline=None)
-    run_state_machine_as_test(lambda: Queue(store), settings=how)
+    how = settings(max_examples=120, stateful_step_count=50, deadline=None)
+    run_state_machine_as_test(lambda: Queue(store), settings=how)  # type: ignore[arg-type]
     store.close()

@@ -43,6 +43,9 @@ def fill(store: Store, *, items: int = 12) -> None:
         assert store.ledger.reserve(scope, Charge("turn", "m", 5, 6, 0.1, LATER), CAPS) is not None
         digest_due(store, scope, lambda: LATER)
         store.quotas.set(scope, memories=100, ingests=None, at=LATER)
+        store.tasks.put(scope, "gist", "claude:1", at=LATER)
+        store.answers.begin(scope, "key", "ab", at=LATER, until=LATER)
+        store.answers.finish(scope, "key", status=201, body=b'{"walrus": "\xc3\xbc"}\x00', at=LATER)
     team = store.contexts.create(ANN, "team", at=LATER).id
     store.contexts.add_member(ANN, team, (BOB.tenant, BOB.user), "writer", at=LATER)
     store.contexts.join(BOB, team, at=LATER)

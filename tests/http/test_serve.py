@@ -192,6 +192,17 @@ def test_several_processes_answer_on_one_address(start: Start) -> None:
     assert not any(Path(f"/proc/{child}").exists() for child in left)
 
 
+def test_processes_end_with_the_one_that_looks_after_them(start: Start) -> None:
+    service = start("--workers", "2")
+    left = children_of(service.process.pid)
+    service.process.kill()
+    service.process.wait()
+    until = time.monotonic() + LIMIT
+    while any(Path(f"/proc/{child}").exists() for child in left) and time.monotonic() < until:
+        time.sleep(0.2)
+    assert not [child for child in left if Path(f"/proc/{child}").exists()]
+
+
 def children_of(pid: int) -> list[int]:
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in found]

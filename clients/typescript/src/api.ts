@@ -807,6 +807,18 @@ export interface components {
             filters?: components["schemas"]["Filters"] | null;
         };
         /**
+         * Counts
+         * @description What the one who asks has.
+         */
+        Counts: {
+            /** Memories */
+            memories: number;
+            /** Sessions */
+            sessions: number;
+            /** Turns */
+            turns: number;
+        };
+        /**
          * ErrorDetail
          * @description What went wrong.
          */
@@ -1075,6 +1087,43 @@ export interface components {
             maker: string;
             /** Project */
             project: string | null;
+        };
+        /**
+         * HealthAnswer
+         * @description Whether work gets done. Without a key, only the first four.
+         */
+        HealthAnswer: {
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "ok" | "degraded" | "stuck";
+            /** Version */
+            version: string;
+            /**
+             * Role
+             * @enum {string}
+             */
+            role: "ingestion" | "retrieval" | "all";
+            queue: components["schemas"]["QueueFigures"] | null;
+            model?: components["schemas"]["ModelFigures"] | null;
+            /** Store */
+            store?: ("sqlite" | "postgres") | null;
+            /** Pending Vectors */
+            pending_vectors?: number | null;
+            /** Last Write At */
+            last_write_at?: string | null;
+            counts?: components["schemas"]["Counts"] | null;
+            /** Bus */
+            bus?: {
+                [key: string]: unknown;
+            } | null;
+            /** Budget */
+            budget?: {
+                [key: string]: unknown;
+            } | null;
+            /** Problem */
+            problem?: string | null;
         };
         /**
          * HeldBackup
@@ -1505,6 +1554,23 @@ export interface components {
             context_id?: string | null;
         };
         /**
+         * ModelFigures
+         * @description The embedder.
+         */
+        ModelFigures: {
+            /** Name */
+            name: string | null;
+            /** Dim */
+            dim: number | null;
+            /** Ready */
+            ready: boolean;
+            /**
+             * Problem
+             * @description Why questions are answered by words alone, if they are.
+             */
+            problem: string | null;
+        };
+        /**
          * PromptAnswer
          * @description The prompt as text.
          */
@@ -1536,6 +1602,39 @@ export interface components {
             user_id?: string | null;
             /** Context Id */
             context_id?: string | null;
+        };
+        /**
+         * QueueFigures
+         * @description The work in the background, of everybody.
+         */
+        QueueFigures: {
+            /** Waiting */
+            waiting: number;
+            /** Running */
+            running: number;
+            /**
+             * Dead
+             * @description Failed for good: somebody has to look.
+             */
+            dead: number;
+            /**
+             * Oldest Seconds
+             * @description How long the oldest has been due.
+             */
+            oldest_seconds: number;
+        };
+        /**
+         * QuotaAnswer
+         * @description What is used of what one may have.
+         */
+        QuotaAnswer: {
+            memories: components["schemas"]["Used"];
+            ingests_today: components["schemas"]["Used"];
+            /**
+             * Resets At
+             * @description When a new day begins.
+             */
+            resets_at: string;
         };
         /**
          * QuoteRecord
@@ -2086,6 +2185,43 @@ export interface components {
             status: "queued";
         };
         /**
+         * Used
+         * @description How much of what; null: without a limit.
+         */
+        Used: {
+            /** Used */
+            used: number;
+            /** Limit */
+            limit: number | null;
+            /** Left */
+            left: number | null;
+        };
+        /**
+         * WhoAnswer
+         * @description Whose key it is, and what it may.
+         */
+        WhoAnswer: {
+            /** Tenant */
+            tenant: string;
+            /** User */
+            user: string;
+            /**
+             * Context Id
+             * @description The project it is for alone, if it is.
+             */
+            context_id: string | null;
+            /** Permissions */
+            permissions: string[];
+            /**
+             * Key
+             * @description The key's id; `local` for the secret of this machine.
+             */
+            key: string;
+            /** Expires At */
+            expires_at: string | null;
+            quota: components["schemas"]["QuotaAnswer"];
+        };
+        /**
          * @example {
          *       "error": {
          *         "code": "not_found",
@@ -2101,6 +2237,8 @@ export interface components {
                 message: string;
                 /** @description What to do about it. */
                 hint: string | null;
+                /** @description Only with 500: what to look for in the log. */
+                request_id?: string;
                 /** @description Only with 422: which fields do not fit, and why. */
                 fields?: {
                     field: string;
@@ -2126,13 +2264,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Successful Response */
+            /** @description Work gets done */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["HealthAnswer"];
                 };
             };
             /** @description The request cannot be understood */
@@ -2239,7 +2377,9 @@ export interface operations {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["HealthAnswer"];
+                };
             };
         };
     };
@@ -2384,9 +2524,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["WhoAnswer"];
                 };
             };
             /** @description The request cannot be understood */
@@ -2516,9 +2654,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        [key: string]: unknown;
-                    };
+                    "application/json": components["schemas"]["QuotaAnswer"];
                 };
             };
             /** @description The request cannot be understood */

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,6 +56,7 @@ def serve(plan: Plan, console: Output) -> int:
     """Serve until told to stop."""
     if plan.inherited is not None:
         where = socket.socket(fileno=plan.inherited)
+        threading.Thread(target=_end_with, args=(os.getppid(),), name="recollect-parent", daemon=True).start()
     else:
         where = bound(plan.settings.serve_host, plan.settings.serve_port)
     if plan.workers > 1:
@@ -185,6 +187,13 @@ def _start(where: socket.socket, folder: str) -> subprocess.Popen[bytes]:
     """The command this process was started with, on its socket."""
     words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:], "--inherit", str(where.fileno())]
     return subprocess.Popen(words, pass_fds=(where.fileno(),), env={**environment(), FOLDER_VARIABLE: folder})
+
+
+def _end_with(parent: int) -> None:
+    """End when the process that looks after this one is gone: nobody else would."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _forget(folder: str, pid: int) -> None:
