@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from recollect.keys import Grant, Issued, Key
 from recollect.model import Cost, Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
+from recollect.store.learnport import Patterns
 from recollect.store.queueport import Answers, Tasks
 from recollect.store.statsport import Stats
 
@@ -727,6 +728,8 @@ class Store(Protocol):
     def tasks(self) -> Tasks: ...
     @property
     def answers(self) -> Answers: ...
+    @property
+    def patterns(self) -> Patterns: ...
 
     def together(self, scope: Scope) -> AbstractContextManager[None]:
         """Within it, many reads of this thread for the scope cost little more than one."""

@@ -23,6 +23,7 @@ from recollect.store.rows.audit import UPKEEP as ITSELF
 from recollect.store.rows.audit import audit
 from recollect.store.rows.bodies import RowBodies
 from recollect.store.rows.memories import tombstone_key, tombstone_of_source
+from recollect.store.rows.patterns import forget_evidence, forget_patterns
 from recollect.store.rows.tasks import forget_tasks
 from recollect.store.rows.tx import Database, Tx
 
@@ -76,6 +77,8 @@ class RowKeeping(ABC):
                 counts.update(_forget_session(tx, rows.owner, row, session, iso(at)))
             for row, memory_id in list(tx.run("keeping.memories_of_owner", rows.params())):
                 counts.update(_forget_memory(tx, rows.owner, row, memory_id, iso(at)))
+            if gone := forget_patterns(tx, rows):
+                counts["patterns"] += gone
             tx.run("keeping.drop_projects", rows.params())
             forget_answers(tx, rows.owner)
             if rows.any_project:
@@ -219,6 +222,7 @@ def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str) -> dict
     tx.run("keeping.bury", {"owner": owner, "key": session_key(session), "at": at})
     tx.run("keeping.drop_transcripts_of", {"owner": owner, "id": session})
     forget_tasks(tx, owner, session)
+    forget_evidence(tx, owner, session)
     for step in (
         "drop_costs",
         "drop_digest",

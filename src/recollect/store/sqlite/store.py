@@ -20,6 +20,7 @@ from recollect.store.rows.keys import RowKeys
 from recollect.store.rows.ledger import RowLedger
 from recollect.store.rows.memories import RowMemories
 from recollect.store.rows.notes import RowNotes
+from recollect.store.rows.patterns import RowPatterns
 from recollect.store.rows.quotas import RowQuotas
 from recollect.store.rows.sessions import RowSessions
 from recollect.store.rows.stats import RowStats
@@ -62,6 +63,7 @@ class SqliteStore:
         self.tasks = RowTasks(self.database)
         self.answers = RowAnswers(self.database)
         self.stats = RowStats(self.database)
+        self.patterns = RowPatterns(self.database)
         self.engine: Follower | None = None  # beside the store, when the settings name one
         with self.database.read(None) as tx:
             current = index.is_current(tx)

@@ -76,3 +76,9 @@ SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2 / (h.times + 1.2 
 -- name: both
 CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said
      ELSE (1 - :weaker) * greatest(said, heard) + :weaker * least(said, heard) END
+
+-- name: pattern
+id, state, version, content
+
+-- name: pattern_visible
+(:any_project OR patterns.home IS NULL OR patterns.home = :home::text)

@@ -68,4 +68,4 @@ WHERE e.tenant = :tenant AND e.owner = :owner AND e.session = :session;
 DELETE FROM pattern_evidence WHERE tenant = :tenant AND owner = :owner AND session = :session;
 
 -- name: of_scope
-SELECT id FROM patterns WHERE tenant = :tenant AND owner = :owner AND (:any_project OR home = :home);
+SELECT id FROM patterns WHERE tenant = :tenant AND owner = :owner AND (:any_project OR home = :home::text);

@@ -56,3 +56,9 @@ id, kind, subject, state, attempts, due_at, worker, error, made_at, ended_at, cl
 
 -- name: worn_out
 (attempts >= :most AND NOT again)
+
+-- name: pattern
+id, state, version, content
+
+-- name: pattern_visible
+(:any_project OR patterns.home IS NULL OR patterns.home = :home)
