@@ -21,11 +21,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import psycopg
 
 import loadplot
 from corpus import Corpus
@@ -103,6 +106,18 @@ def served(settings: Settings, workers: int, keys: tuple[str, ...], texts: tuple
         server.wait(20)
 
 
+def rest(service: Service) -> None:
+    """Wait until what the crowd brought in is distilled and embedded: each figure is of its own work alone."""
+    request = urllib.request.Request(f"http://127.0.0.1:{service.port}/health", headers={"X-API-Key": service.keys[0]})
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            found = json.loads(answer.read())
+        if not found["queue"]["waiting"] and not found["queue"]["running"] and not found.get("pending_vectors"):
+            return
+        time.sleep(0.5)
+
+
 def free_port() -> int:
     with socket.socket() as line:
         line.bind(("127.0.0.1", 0))
@@ -157,6 +172,7 @@ def measured(
             seconds = options.seconds if connections == 50 else min(20, options.seconds)
             found = crowd(service, Path(folder), asked, connections, seconds)
             brought = crowd(service, Path(folder), given, connections, min(20, seconds))
+            rest(service)
             curve[connections] = (found["p95"], brought["p95"])
             add(report, name, f"search, {connections} at once", found, 50 if connections == 50 else None, 200)
             add(report, name, f"ingest, {connections} at once", brought, 100 if connections == 50 else None, 500)
@@ -216,6 +232,9 @@ def main() -> None:
             keys = fill(store, options.users, memories)
             print(f"{name}: filled in {time.perf_counter() - started:.0f} s", file=sys.stderr)
             store.close()
+            if url:
+                with psycopg.connect(url, autocommit=True) as owner:
+                    owner.execute("VACUUM ANALYZE")  # as the server does by itself within minutes; not in a test's
             service = stack.enter_context(served(settings, options.workers, keys, texts))
             curves[name] = measured(report, name, service, options)
     if options.peer:

@@ -43,6 +43,7 @@ __all__ = ["Judge", "Settled", "rehold", "resettle", "retried", "settle", "slot_
 Outcome = Literal["added", "known", "merged", "superseding", "disputed", "withheld"]
 TRIES = 4  # once, and three times again
 _PAUSE = 0.005  # seconds, more each time: for whoever is writing
+_TERMS = 12  # words of a new one that others are found by
 _NEIGHBOURS = 16  # memories that share most words with a new one and are held against it
 _RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED)
 _SLOTTED = ("fact", "preference", "decision", "reference", "note")
@@ -245,7 +246,8 @@ class _Settling:
     def _neighbours(self) -> list[Memory]:
         """The memories that hold now and share most words with this one."""
         where = Filter(now=self.clock(), project=self.memory.project, archived=True)
-        terms = query_terms(self.memory.content)
+        # What says the same shares nearly every word: a few of the longest, which are mostly the rarest, find it.
+        terms = sorted(dict.fromkeys(query_terms(self.memory.content)), key=len, reverse=True)[:_TERMS]
         matches = self.store.search.lexical(self.scope, "memory", terms, where, _NEIGHBOURS)
         documents = self.store.search.documents(self.scope, "memory", [match.doc for match in matches])
         return [one.memory for one in documents if one.memory is not None]
