@@ -88,6 +88,7 @@ def served(settings: Settings, workers: int, keys: tuple[str, ...], texts: tuple
         "RECOLLECT_SERVE_RATE_PER_MINUTE": "0",
         "RECOLLECT_SERVE_RATE_PER_IP_PER_MINUTE": "0",
         "RECOLLECT_SERVE_AT_ONCE": "1000",
+        "RECOLLECT_VECTOR_MEMORY_BYTES": "2000000000",
         "RECOLLECT_QUOTA_INGESTS_PER_DAY": "1000000000",
         "RECOLLECT_QUOTA_MEMORIES": "1000000000",
     }

@@ -41,7 +41,7 @@ CHOICES = {
 # What may be 0, but neither less nor without end.
 AMOUNTS = (
     *("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens", "database_statement_seconds"),
-    *("quota_memories", "quota_ingests_per_day", "vector_engine_from"),
+    *("quota_memories", "quota_ingests_per_day", "vector_engine_from", "vector_memory_bytes"),
     *("serve_port", "serve_rate_per_minute", "serve_rate_per_ip_per_minute", "health_stuck_seconds", "redis_keep"),
 )
 DENIED = (
@@ -68,6 +68,7 @@ class Settings:
     database_pooler: bool = False  # a pooler in transaction mode (PgBouncer) stands between: nothing is prepared there
     database_connections: int = 10  # how many connections one process may hold
     database_statement_seconds: float = 30.0  # what one statement may take; 0: without end
+    vector_memory_bytes: int = 536_870_912  # vectors one process keeps at hand (embedded store): 1.6 kB a memory
     vector_engine: str = "store"  # what finds the nearest vectors: store (itself), lancedb or qdrant beside it
     vector_engine_url: str = ""  # where that is: a folder, object storage (s3://…) or http://…; empty: a folder here
     vector_engine_api_key: str = ""  # key for that server; never shown

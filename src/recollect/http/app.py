@@ -40,6 +40,9 @@ PARTS: dict[Role, tuple[str, ...]] = {
     "all": ("ingestion", "retrieval", "sessions", "tasks", "record"),
 }
 
+# Newer releases of FastAPI can send bodies and the texts of errors to a collector; our own tracing holds neither.
+_SILENT: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+
 
 def create_app(serving: Serving, role: Role = "all", *, metrics: Metrics | None = None) -> FastAPI:
     """The app of a role over an opened store. Whoever opened that closes it."""
@@ -52,6 +55,7 @@ def create_app(serving: Serving, role: Role = "all", *, metrics: Metrics | None 
         redoc_url=None,
         redirect_slashes=False,
         lifespan=_threads(serving.settings.serve_threads),
+        telemetry=_SILENT,
     )
     app.state.serving, app.state.role, app.state.metrics = serving, role, metrics
     for routes in (operations.router(), *_routers(role)):

@@ -62,7 +62,7 @@ def open_store(settings: Settings, *, queued: bool = False) -> Store:
     from recollect.store.sqlite.store import SqliteStore
     from recollect.store.terms import terms_of
 
-    store = SqliteStore(chosen.data_dir, terms_of(chosen, queued=queued))
+    store = SqliteStore(chosen.data_dir, terms_of(chosen, queued=queued), chosen.vector_memory_bytes)
     if chosen.vector_engine != "store":
         from recollect.store.engines.attached import attach_to_file
 

@@ -110,7 +110,8 @@ class VectorMatrix:
 
     def _reserve(self, more: int) -> None:
         if self._used + more > len(self._buffer):
-            bigger = np.zeros((max(2 * len(self._buffer), self._used + more), self.dim), dtype=np.float32)
+            # A little more than is needed: a server keeps many of them, and one that grows is copied seldom.
+            bigger = np.zeros(((self._used + more) * 9 // 8 + 64, self.dim), dtype=np.float32)
             bigger[: self._used] = self._buffer[: self._used]
             self._buffer = bigger
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.store.port import Matrix
     from recollect.store.sqlite.matrix import VectorMatrix
 
-MATRIX_CACHE_BYTES = 512 * 1024 * 1024
+VECTOR_MEMORY_BYTES = 512 * 1024 * 1024
 _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 10_000  # terms whose stem and frequency are kept in mind
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
@@ -32,8 +32,9 @@ _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter 
 class SqliteSearch(RowSearch):
     """The legs of recall over one database, with the vectors of recently asked scopes kept in memory."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, vector_memory: int = VECTOR_MEMORY_BYTES) -> None:
         super().__init__(database)
+        self._vector_memory = vector_memory
         self._matrices: OrderedDict[tuple[int, int, str], VectorMatrix] = OrderedDict()
         self._frequencies: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         self._stems: dict[str, tuple[str, ...]] = {}
@@ -151,10 +152,17 @@ class SqliteSearch(RowSearch):
                 matrix = self._matrices[key] = VectorMatrix(model[2], epoch)
             if matrix.seq < seq:
                 matrix.add(list(tx.run("search.new_vectors", {**params, "seq": matrix.seq})))
+                self._make_room(key)
             self._matrices.move_to_end(key)
-            while len(self._matrices) > 1 and sum(m.size for m in self._matrices.values()) > MATRIX_CACHE_BYTES:
-                self._matrices.popitem(last=False)
         return matrix
+
+    def _make_room(self, but: tuple[int, int, str]) -> None:
+        """Let go of the vectors that were asked for longest ago, until the others have room."""
+        taken = sum(matrix.size for matrix in self._matrices.values())
+        for key in [key for key in self._matrices if key != but]:
+            if taken <= self._vector_memory:
+                return
+            taken -= self._matrices.pop(key).size
 
     def _holding(self, tx: Tx, tier: Tier, phrase: str, size: int) -> int:
         """How many documents hold a word, remembered while the owner has about as many."""

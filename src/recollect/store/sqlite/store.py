@@ -28,7 +28,7 @@ from recollect.store.rows.tasks import RowTasks
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.keeping import SqliteKeeping
-from recollect.store.sqlite.search import SqliteSearch
+from recollect.store.sqlite.search import VECTOR_MEMORY_BYTES, SqliteSearch
 from recollect.store.sqlite.vectors import SqliteVectors
 from recollect.store.terms import Terms
 
@@ -42,7 +42,7 @@ FILE_NAME = "recollect.db"
 class SqliteStore:
     """All ports, one file, one set of connections."""
 
-    def __init__(self, data_dir: Path, terms: Terms | None = None) -> None:
+    def __init__(self, data_dir: Path, terms: Terms | None = None, vector_memory: int = VECTOR_MEMORY_BYTES) -> None:
         self.database = Database(datadir.prepare(data_dir) / FILE_NAME, terms=terms)
         self.sessions = RowSessions(self.database)
         self.bodies = SqliteBodies(self.database)
@@ -53,7 +53,7 @@ class SqliteStore:
         self.gists = RowGists(self.database)
         self.memories = RowMemories(self.database)
         self.contexts = RowContexts(self.database, self.memories)
-        self.search = SqliteSearch(self.database)
+        self.search = SqliteSearch(self.database, vector_memory)
         self.vectors = SqliteVectors(self.database)
         self.keeping = SqliteKeeping(self.database, self.bodies)
         self.keys = RowKeys(self.database)
