@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from recollect.learn.values import Detection
     from recollect.models.port import Embedder
     from recollect.pipeline.coverage import Coverage
+    from recollect.pipeline.curating import Patterns
     from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
     from recollect.pipeline.jobs import Ran
@@ -401,7 +402,7 @@ class Recollect:
         contexts: Iterable[str] = (),
     ) -> Recall:
         question = question_of(query, where, tiers, limit, self.settings, profile=profile, abstain=abstain)
-        vector, note = self._meaning.vector(question.text, mode)
+        vector, note = self._meaning.vector(question.text, mode, self.scope.tenant)
         found = answer(self.store, self.scope, question, vector, note, self._look(at))
         return self.contexts.beside(found, contexts, question, vector, note) if contexts else found
 
@@ -427,6 +428,13 @@ class Recollect:
         named = None if project is None else check_id(project, "project")
         ways: dict[str, Any] = {"since": after, "project": named, "min_frequency": min_frequency, "progress": progress}
         return detect(self.store, self.scope, now=self._clock(), **ways)
+
+    @property
+    def patterns(self) -> Patterns:
+        """What repeats, as a person reviewed it: the catalogue, where its rules were put, and what became of it."""
+        from recollect.pipeline.curating import Patterns
+
+        return Patterns(self.store, self.scope, self.settings, self._clock, self._changed, self._require_speech)
 
     def _look(self, at: str | Path | None) -> Look | None:
         """A way to check memories against the repository where recall is done."""
@@ -546,15 +554,21 @@ class Recollect:
         return belief(self.store, self.scope, memory, self._look(at))
 
     def update(self, memory_id: str, *, expected_version: int | None = None, **changes: Any) -> Memory:
-        """Change content, kind, why, tags, importance, confidence or expires_at; the old wording is kept."""
+        """Change content, kind, why, tags, importance, confidence or expires_at; the old wording is kept.
+
+        `archived` puts it away or back in the same step.
+        """
         from recollect.pipeline.changing import changed
 
+        archived = changes.pop("archived", None)
         memory = self.get(memory_id)
         if memory.trust == "user" and changes.keys() & {"content", "kind", "why"}:
             self._require_speech()  # else anybody's words would come to be trusted as the user's
         if expected_version is not None:
             memory = replace(memory, version=expected_version)
         new = changed(memory, changes, self.settings)
+        if archived is not None:
+            new = replace(new, archived_at=self._clock() if archived else None)
         kept = self.store.memories.update(self.scope, new, at=self._clock(), note="update")
         self._changed()
         return kept

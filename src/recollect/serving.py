@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 3.0  # how long a count of reads may wait to be written down
 WORK_SECONDS = 2.0  # how long a task that runs may take to end
+MOST_READS = 4_096  # memories whose reads are counted before a request writes them down itself
 MOST_OWNERS = 1_000  # owners whose reads are being counted at once; the one asked longest ago is written down first
 
 
@@ -169,7 +170,8 @@ class Serving:
             if reads is None:
                 if len(self._reads) >= MOST_OWNERS:
                     full = self._reads.popitem(last=False)[1]
-                reads = self._reads[owner] = Reads(self.store, Scope(scope.tenant, scope.user), self.clock)
+                reads = Reads(self.store, Scope(scope.tenant, scope.user), self.clock, full=MOST_READS)
+                self._reads[owner] = reads
             else:
                 self._reads.move_to_end(owner)
         if full is not None:

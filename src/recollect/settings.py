@@ -133,8 +133,8 @@ class Settings:
     serve_workers: int = 1  # how many processes answer
     serve_threads: int = 12  # how many requests one process works on at once
     serve_at_once: int = 8  # how many of them may be one tenant's, so that others find room
-    serve_rate_per_minute: int = 600  # requests a minute with one key, and for one user; 0: without a limit
-    serve_rate_per_ip_per_minute: int = 3_000  # requests a minute from one address; 0: without a limit
+    serve_rate_per_minute: int = 600  # requests a minute by key and by user, without Redis in each process; 0: no limit
+    serve_rate_per_ip_per_minute: int = 3_000  # requests a minute from one address, counted likewise; 0: no limit
     serve_proxies: tuple[str, ...] = ()  # addresses of proxies whose X-Forwarded-For is believed
     health_stuck_seconds: float = 300.0  # what waits longer than this makes /health say that it is stuck
     metrics_public: bool = False  # /metrics without a key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import threading
 import time
@@ -136,6 +137,27 @@ def test_a_redis_that_comes_back_empty_is_a_new_beginning(own: Bus, server: Serv
     assert own.redis.publish(own.settings.redis_channel, json.dumps(event("After."))) == 1
     until(lambda: own.said() == ["Before.", "After."])
     until(lambda: reader.health()["lag"] == 0)
+
+
+@IN_A_FILE
+def test_nobody_who_asks_how_it_is_waits_for_a_redis_that_hangs(own: Bus, server: Server) -> None:
+    """Its own thread does; whoever asks /health hears what that saw last."""
+    reader = own.consumer()
+    reader.start()
+    until(lambda: reader.health()["connected"])
+    assert server.process is not None
+    server.process.send_signal(signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        while time.monotonic() - began < 1.0:
+            asked = time.monotonic()
+            reader.health()
+            assert time.monotonic() - asked < 0.5
+            time.sleep(0.1)
+        until(lambda: not reader.health()["connected"])
+    finally:
+        server.process.send_signal(signal.SIGCONT)
+    until(lambda: reader.health()["connected"])
 
 
 @IN_A_FILE

@@ -495,6 +495,17 @@ def test_what_may_pass_is_tried_again_under_one_key(asking: Callable[..., Any], 
     assert keys[0]
 
 
+def test_a_message_without_a_name_is_given_one_before_it_is_sent(asking: Callable[..., Any], hostile: Hostile) -> None:
+    """The same at each try, another for each message; one with a name or a time of its own keeps that."""
+    hostile.answers = [PASSING["503"], answer(202, {"ids": ["e1", "e2", "e3"], "accepted": 3})]
+    plain, timed = ("s", "user", "hello"), ("s", "user", "hello", "2026-11-15T12:00:00Z")
+    asking(tries=2).record_many([plain, plain, timed])
+    first, again = (json.loads(one.split(b"\r\n\r\n", 1)[1])["events"] for one in hostile.asked)
+    assert first == again
+    assert first[0]["key"] != first[1]["key"]
+    assert "key" not in first[2]
+
+
 def test_reading_is_tried_again_too_and_bears_no_key(asking: Callable[..., Any], hostile: Hostile) -> None:
     hostile.answers = [silence, answer(200, FOUND)]
     assert asking(tries=2).recall("x").hits[0].id == ID

@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.model import Scope
 from recollect.store.port import Store
-from recollect.store.queueport import ANSWERING, Answered
+from recollect.store.queueport import ANSWERING, PLAIN, Answered
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, memory, minute, talk
 from tests.contract.terms_fixture import Outside
 from tests.contract.terms_fixture import outside as outside
@@ -117,3 +117,25 @@ def test_whatever_is_forgotten_no_answer_quotes_it(store: Store, outside: Outsid
         store.keeping.forget_all(ANN, at=T0)
     assert outside("SELECT count(*) FROM answers") == [(1,)]
     assert begin(store, scope=BOB) == Answered("done", 200, b"a fact, hello")
+
+
+def test_what_is_being_answered_while_something_is_forgotten_is_not_kept(store: Store) -> None:
+    """It may quote it; until it is answered it is still the only one that is let in."""
+    kept = store.memories.add(ANN, memory("a fact"))[0]
+    begin(store)
+    store.keeping.forget_memory(ANN, kept.id, at=T0)
+    assert begin(store) == Answered("running")
+    store.answers.finish(ANN, "k1", status=200, body=b"a fact", at=T0)
+    assert begin(store) is None
+
+
+def test_what_quotes_nothing_stays_when_something_is_forgotten(store: Store, outside: Outside) -> None:
+    kept = [store.memories.add(ANN, memory(f"fact {n}"))[0] for n in range(2)]
+    for one in kept:
+        assert begin(store, f"{PLAIN}{one.id}", key=one.id) is None
+        store.keeping.forget_memory(ANN, one.id, at=T0)
+        store.answers.finish(ANN, one.id, status=200, body=b"receipt", at=T0)
+    for one in kept:
+        assert begin(store, f"{PLAIN}{one.id}", key=one.id) == Answered("done", 200, b"receipt")
+    store.keeping.forget_all(ANN, at=T0)
+    assert outside("SELECT count(*) FROM answers") == [(0,)]

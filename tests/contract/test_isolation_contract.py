@@ -20,6 +20,7 @@ from recollect.errors import RecollectError
 from recollect.ids import stable_key
 from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
+from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
 from recollect.store.port import Caps, Charge, Distillation, Filter, Proposal, Seen, Store
 from tests.contract.samples import LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, minute, talk
 
@@ -89,12 +90,27 @@ def fill(store: Store) -> list[Place]:
         if hasattr(store, "ledger"):
             store.ledger.reserve(scope, Charge("session", canary, 10, 5, 0.01, T0, project), PLENTY)
         store.tasks.put(scope, "distill", session, at=T0)
+        learned = pattern_of(canary, f"{canary} repeats", project)
+        told = PatternVersion(1, "found", "candidate", learned.statement, None, None, None, T0)
+        sighting = Sighting(session, "chat", project, T0, statement=canary)
+        store.patterns.put(scope, learned, at=T0, was=None, told=[told], evidence=[sighting])
+        store.patterns.put_rollout(scope, rollout_of(canary, f"/{canary}/AGENTS.md"))
         store.answers.begin(scope, "key", "ab", at=T0, until=LATER)
         store.answers.finish(scope, "key", status=200, body=canary.encode(), at=T0)
         kept = store.memories.update(scope, replace(kept, content=f"{kept.content} 2"), at=T0, note="edit")
         places.append(Place(scope, canary, session, events[0].key, kept))
     embed_waiting(store)
     return places
+
+
+def pattern_of(canary: str, statement: str, project: str | None = None) -> Pattern:
+    projects = () if project is None else (project,)
+    return Pattern(stable_key("pattern", canary)[:16], "denial", "k", statement, "user", T0, T0, projects=projects)
+
+
+def rollout_of(canary: str, where: str) -> Rollout:
+    pattern = stable_key("pattern", canary)[:16]
+    return Rollout(stable_key("rollout", canary)[:16], pattern, 1, "agents-md", where, T0)
 
 
 def methods() -> Iterator[tuple[str, Any]]:
@@ -202,6 +218,12 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "body": [b"taken over"],
         "by": ["day", "month"],
         "most": [50],
+        "pattern_id": [pattern_of(asked.canary, "").id],
+        "pattern": [pattern_of(asked.canary, "taken over")],
+        "was": [None, 1],
+        "told": [()],
+        "evidence": [None, [Sighting(asked.session, "chat", None, T0)]],
+        "rollout": [rollout_of(asked.canary, "/taken/over")],
     }
     if name == "tasks.put":
         choices |= {"kind": ["distill"], "subject": [asked.session]}
@@ -249,7 +271,16 @@ def every_doc(store: Store) -> dict[str, list[int]]:
 
 def rest(store: Store, places: list[Place], without: Scope) -> dict[str, list[Any]]:
     """What everybody else has, to show that nothing of it was changed."""
-    return {one.canary: list(portable.export(store, one.scope, now=LATER)) for one in places if one.scope != without}
+    return {
+        one.canary: [
+            *portable.export(store, one.scope, now=LATER),
+            *(found for found in store.patterns.find(one.scope, limit=9) if one.canary in found.statement),
+            *store.patterns.rollouts(one.scope, pattern_of(one.canary, "").id),
+            *store.patterns.evidence(one.scope, pattern_of(one.canary, "").id),
+        ]
+        for one in places
+        if one.scope != without
+    }
 
 
 def test_every_method_of_every_port_is_walked() -> None:

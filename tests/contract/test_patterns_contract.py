@@ -49,7 +49,7 @@ def keep(store: Store, one: Pattern, *sessions: str, scope: Scope = ANN) -> Patt
     for session in sessions:
         store.sessions.append(scope, talk(session, "hello"))
     evidence = [sighting(session, at) for at, session in enumerate(sessions)]
-    return store.patterns.put(scope, one, at=T0, was=None, told=told(one, "found"), evidence=evidence)
+    return store.patterns.put(scope, one, at=T0, was=None, told=[told(one, "found")], evidence=evidence)
 
 
 def test_what_is_put_comes_back_with_its_versions_and_evidence(store: Store) -> None:
@@ -65,7 +65,7 @@ def test_a_decision_is_a_version(store: Store) -> None:
     approved = pattern(
         state="approved", version=2, reviewer="ann", reason="so it is", decided_at=T0, decided_flavors=("claude",)
     )
-    store.patterns.put(ANN, approved, at=LATER, was=1, told=told(approved, "approve", "so it is"))
+    store.patterns.put(ANN, approved, at=LATER, was=1, told=[told(approved, "approve", "so it is")])
     assert store.patterns.get(ANN, "p1") == approved
     assert [one.change for one in store.patterns.versions(ANN, "p1")] == ["found", "approve"]
     assert len(store.patterns.evidence(ANN, "p1")) == 1, "what shows it stays"
@@ -73,6 +73,7 @@ def test_a_decision_is_a_version(store: Store) -> None:
 
 @pytest.mark.parametrize("was", [None, 1, 3], ids=["as if new", "an older one", "one that is not there"])
 def test_nobodys_decision_is_lost(store: Store, was: int | None) -> None:
+    """P31."""
     store.patterns.put(ANN, pattern(version=2, state="rejected"), at=T0, was=None)
     with pytest.raises(Conflict, match="in the meantime"):
         store.patterns.put(ANN, pattern(version=3), at=T0, was=was)
@@ -116,13 +117,17 @@ def test_they_are_their_owners_own(store: Store) -> None:
     assert store.patterns.get(ANN, "p1") == pattern()
 
 
-def test_in_a_project_there_is_what_it_shares_and_what_is_its_own(store: Store) -> None:
+def test_in_a_project_there_is_what_is_its_own_and_what_is_of_none(store: Store) -> None:
     for name, projects in (("both", ("moon", "tide")), ("tide", ("tide",)), ("moon", ("moon",)), ("none", ())):
         store.patterns.put(ANN, pattern(id=name, projects=projects), at=T0, was=None)
     found = [one.id for one in store.patterns.find(ANN.within("tide"), limit=9)]
-    assert found == ["both", "none", "tide"]
+    assert found == ["none", "tide"]
     assert store.patterns.get(ANN.within("tide"), "moon") is None
     assert store.patterns.drop(ANN.within("tide"), "moon") is False
+    with pytest.raises(NotFound):
+        store.patterns.put(ANN.within("tide"), pattern(id="moon", projects=("tide",)), at=T0, was=1)
+    with pytest.raises(InvalidInput, match="not all in this project"):
+        store.patterns.put(ANN.within("tide"), pattern(id="new", projects=("moon", "tide")), at=T0, was=None)
 
 
 def rollout(**changes: Any) -> Rollout:
@@ -150,6 +155,8 @@ def test_where_a_pattern_was_put_is_kept(store: Store) -> None:
     store.patterns.put_rollout(ANN, replace(rollout(), state="out", ended_at=LATER, reason="of no use"))
     assert store.patterns.rollouts(ANN, "p1") == [rollout(state="out", ended_at=LATER, reason="of no use")]
     assert [one.id for one in store.patterns.rollouts(ANN)] == ["r1", "r0"]
+    store.patterns.put_rollout(ANN, rollout(id="r0", pattern="p1", state="out"))
+    assert store.patterns.rollouts(ANN, "p2")[0].state == "begun", "a roll-out is of one pattern"
     with pytest.raises(InvalidInput, match="never 'lost'"):
         store.patterns.put_rollout(ANN, rollout(state="lost"))
 

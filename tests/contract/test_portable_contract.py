@@ -54,6 +54,22 @@ def fill(store: Store, scope: Scope = ANN) -> None:
     store.memories.add(scope, memory("superseded", superseded_at=minute(9), superseded_by=full.id))
 
 
+def test_a_long_session_is_read_a_page_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portable, "_EVENTS", 3)
+    store.sessions.append(ANN, talk("chat:1", *(f"line {number}" for number in range(10))))
+    asked: list[int | None] = []
+    history = store.sessions.history
+
+    def noted(*args: Any, **how: Any) -> Any:
+        asked.append(how.get("first"))
+        return history(*args, **how)
+
+    monkeypatch.setattr(store.sessions, "history", noted)
+    said = [record["text"] for record in dump(store) if record["type"] == "event"]
+    assert said == [f"line {number}" for number in range(10)]
+    assert set(asked) == {3}
+
+
 def test_what_is_exported_and_loaded_is_exported_the_same(new_store: NewStore) -> None:
     first, second = new_store(), new_store()
     fill(first)

@@ -309,6 +309,17 @@ def test_a_worker_that_is_not_heard_of_shows_in_the_backlog(store: Store) -> Non
     assert store.tasks.backlog(at=second(100)).oldest_seconds == 40
 
 
+def test_what_is_put_off_because_others_are_at_it_waits_since_it_was_put(store: Store) -> None:
+    put(store)
+    put(store, "chat:2", BOB, kind="gist")
+    for task in claim(store, second(50), limit=2):
+        store.tasks.release(task, at=second(50), due_at=second(55))
+    assert store.tasks.backlog(at=second(52)) == Backlog(1, 0, 0, 52.0, {"distill": 1}, 1), "a gist waits by itself"
+    (again,) = claim(store, second(56), kinds=("distill",))
+    store.tasks.fail(again, at=second(56), error="x", again_at=second(90))
+    assert store.tasks.backlog(at=second(60)).by_kind == {"gist": 1}, "what failed rests"
+
+
 def test_what_ended_is_dropped_but_what_is_dead(store: Store) -> None:
     ids = [put(store, f"chat:{number}", (ANN, BOB)[number % 2]) for number in range(4)]
     for number, task in enumerate(claim(store, limit=4)):

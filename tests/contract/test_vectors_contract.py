@@ -13,6 +13,7 @@ from recollect.store.port import Store, Waiting
 from tests.contract.samples import (
     ANN,
     BOB,
+    EVE,
     LATER,
     MODEL,
     NOW,
@@ -49,6 +50,28 @@ def test_memories_wait_before_gists_before_turns_the_newest_first(store: Store) 
     assert store.vectors.pending() == 5
     assert store.vectors.waiting(3) == waiting[:3]
     assert store.vectors.waiting(0) == []
+
+
+def test_nobodys_import_is_before_everybody_elses_texts(store: Store) -> None:
+    """P47: a slice of each owner's, the newest of each, whoever has little first, whatever tier it is of."""
+    store.sessions.append(EVE, talk("chat:1", "eve's only turn"))
+    store.memories.add(BOB, memory("bob's only memory"))
+    for number in range(40):
+        store.memories.add(ANN, memory(f"ann's memory {number}"))
+    first = [item.texts[0] for item in store.vectors.waiting(5)]
+    assert first == [
+        "bob's only memory",
+        "eve's only turn",
+        "ann's memory 39",
+        "ann's memory 38",
+        "ann's memory 37",
+    ]
+    assert len(store.vectors.waiting(30)) == 30, "who has many gets what the others leave"
+    for number in range(40):
+        store.memories.add(BOB, memory(f"bob's memory {number}"))
+    both = [item.texts[0].partition("'")[0] for item in store.vectors.waiting(33)]
+    assert both == ["eve", *["bob"] * 16, *["ann"] * 16], "two who import take turns"
+    assert embed_waiting(store) == 82
 
 
 def test_a_turn_is_embedded_with_its_answer(store: Store) -> None:

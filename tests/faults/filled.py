@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from recollect.model import Body, Cost, Session
 from recollect.pipeline.digests import digest_due
+from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
 from recollect.store.port import Caps, Charge, Distillation, Seen, Store
 from tests.contract.samples import ANN, BOB, EVE, LATER, event, gist, memory, minute
 
@@ -44,6 +45,11 @@ def fill(store: Store, *, items: int = 12) -> None:
         digest_due(store, scope, lambda: LATER)
         store.quotas.set(scope, memories=100, ingests=None, at=LATER)
         store.tasks.put(scope, "gist", "claude:1", at=LATER)
+        pattern = Pattern("p1", "correction", "k", "walrus \\N ☃", "user", LATER, LATER, usd=0.25, projects=("apollo",))
+        told = PatternVersion(1, "found", "candidate", pattern.statement, None, None, "ü\t", LATER)
+        seen_in = Sighting("claude:1", "claude", "apollo", LATER, "user", 2, "walrus", ("k1",))
+        store.patterns.put(scope, pattern, at=LATER, was=None, told=[told], evidence=[seen_in])
+        store.patterns.put_rollout(scope, Rollout("r1", "p1", 1, "memory", "m1", LATER, text="walrus"))
         store.answers.begin(scope, "key", "ab", at=LATER, until=LATER)
         store.answers.finish(scope, "key", status=201, body=b'{"walrus": "\xc3\xbc"}\x00', at=LATER)
     team = store.contexts.create(ANN, "team", at=LATER).id

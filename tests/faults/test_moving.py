@@ -170,6 +170,9 @@ def test_merging_brings_nothing_back_that_was_forgotten_in_the_target(pair: tupl
     move(source, target, now=LATER, merge=True)
     assert target.memories.get(ANN, one.id) is None
     assert target.sessions.get(BOB, "claude:1") is None
+    assert target.patterns.get(BOB, "p1") is None
+    assert target.patterns.rollouts(BOB) == []
+    assert target.patterns.evidence(ANN, "p1") == source.patterns.evidence(ANN, "p1") != []
 
 
 def test_a_target_that_changed_since_is_not_overwritten_unasked(pair: tuple[Movable, Movable]) -> None:

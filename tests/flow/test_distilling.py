@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -182,3 +183,29 @@ def test_what_was_decided_last_is_what_holds(memory: Recollect, agents: Agents, 
     memory.sweep()
     assert [one.content for one in about(memory, "postgres")] == ["We use port 5544 for postgres in this project."]
     assert len([one for one in kept(memory, history=True) if "postgres" in one.content]) == 2
+
+
+def test_of_a_very_long_session_the_end_is_read_and_what_was_made_of_the_rest_stays(
+    memory: Recollect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distilling, "_PAGE", 4)
+    memory.record("chat:1", "user", RULE)
+    memory.distill()
+    (rule,) = about(memory, "mocks")
+    filler = [("chat:1", "assistant", f"Line {number} of the log says that nothing happened.") for number in range(30)]
+    memory.record_many([*filler, ("chat:1", "user", "From now on, always answer in French.")])
+    monkeypatch.setattr(distilling, "MOST_CHARS", 600)
+    whole, history = [], memory.store.sessions.history
+
+    def noted(*args: Any, **how: Any) -> Any:
+        page = history(*args, **how)
+        whole.append(len(page))
+        return page
+
+    monkeypatch.setattr(memory.store.sessions, "history", noted)
+    assert memory.distill().sessions == 1
+    assert max(whole) == 4
+    assert sum(whole) < 20, "no more than is read"
+    assert len(about(memory, "french")) == 1
+    assert [one.id for one in about(memory, "mocks")] == [rule.id]
+    assert memory.get(rule.id).superseded_at is None  # type: ignore[union-attr]

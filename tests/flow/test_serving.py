@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import NotAllowed, QuotaExceeded
+from recollect.errors import NotAllowed, QuotaExceeded, StoreBusy
 from recollect.hookreply import PREPARED
 from recollect.model import Scope
 from recollect.models.tiny import TinyEmbedder
+from recollect.pipeline.embedding import embed_waiting
 from recollect.serving import Serving
 from recollect.settings import load
 from tests.flow.memory_fixture import HandClock
@@ -51,6 +52,42 @@ def test_reads_of_many_memories_are_one_count(open_serving: Callable[..., Servin
     assert serving.memory(ANN).get(kept.id).access_count == 0
     serving.flush()
     assert serving.memory(ANN).get(kept.id).access_count == 5
+
+
+def test_a_question_is_answered_when_its_count_cannot_be_written_down(
+    open_serving: Callable[..., Serving], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the count is written down later."""
+    monkeypatch.setattr("recollect.serving.MOST_READS", 1, raising=False)
+    monkeypatch.setattr("recollect.pipeline.reads._FULL", 1)
+    serving = open_serving()
+    kept = serving.memory(ANN).remember("the deploy is on fridays")
+
+    def busy(*_: Any, **__: Any) -> None:
+        raise StoreBusy("not now")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(serving.store.memories, "touch", busy)
+        for _ in range(3):
+            assert serving.memory(ANN).recall("when is the deploy", abstain=False).hits
+    serving.flush()
+    assert serving.memory(ANN).get(kept.id).access_count == 3
+
+
+def test_how_soon_an_answer_comes_tells_nobody_what_others_asked(open_serving: Callable[..., Serving]) -> None:
+    """A question is embedded once a tenant."""
+    serving = open_serving()
+    embedder = serving.meaning.embedder()
+    assert embedder is not None
+    asked: list[str] = []
+    embed = embedder.embed
+    for scope in (ANN, Scope("other", "ann")):
+        serving.memory(scope).remember("the deploy is on fridays")
+    embed_waiting(serving.store, embedder)
+    embedder.embed = lambda texts: asked.extend(texts) or embed(texts)  # type: ignore[func-returns-value,method-assign]
+    for scope in (ANN, BOB, Scope("other", "ann")):
+        serving.memory(scope).recall("when is the deploy")
+    assert asked == ["when is the deploy"] * 2
 
 
 def test_a_server_for_others_has_quotas_unless_the_operator_set_some(open_serving: Callable[..., Serving]) -> None:

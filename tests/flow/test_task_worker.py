@@ -18,6 +18,7 @@ from recollect import Recollect, Scope
 from recollect.errors import StoreUnavailable
 from recollect.model import Gist
 from recollect.models.tiny import TinyEmbedder
+from recollect.pipeline import embedding
 from recollect.pipeline import tasks as module
 from recollect.pipeline.distilling import Distilled
 from recollect.pipeline.tasks import LEASE, Done, TaskWorker, again_after
@@ -370,3 +371,76 @@ def test_what_is_done_can_be_looked_at_for_a_day(bench: Bench) -> None:
     bench.worker().run_due()
     assert bench.states() == {}
     assert bench.store.answers.tidy(before=bench.clock()) == 0, "they were dropped with it"
+
+
+class Embedding(Fake):
+    """Makes vectors as a memory does, and tells of each batch."""
+
+    def __init__(self, bench: Bench, heard: list[str], act: Callable[[int], None]) -> None:
+        super().__init__(lambda session: heard.append("task"))
+        self._bench, self._heard, self._each = bench, heard, act
+
+    def embed_pending(self, progress: Any = None, stop: Any = None) -> int:
+        def told(count: int) -> None:
+            self._heard.append("batch")
+            self._each(len(self._heard))
+
+        return embedding.embed_waiting(self._bench.store, TinyEmbedder(), stop=stop, progress=told)
+
+
+def test_an_import_that_waits_for_vectors_lets_tasks_have_their_turn(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P47: one thread, however many texts wait."""
+    monkeypatch.setattr(embedding, "BATCH", 2)
+    monkeypatch.setattr(module, "_SLICE", 0.0)
+    for number in range(8):
+        bench.memory().remember(f"The tide table of day {number} is in drawer {number}.")
+    bench.store.tasks.claim(worker="w", at=bench.clock() + LEASE, until=bench.clock() + 2 * LEASE, limit=9)
+    heard: list[str] = []
+    made = Embedding(bench, heard, lambda count: bench.put("chat:1") if count == 1 else None)
+    assert bench.worker(lambda scope: made, embeds=True).run_due() == {"done": 1}
+    assert heard == ["batch", "task", *["batch"] * 4], "what was said in the session waits for a vector, too"
+    assert bench.store.vectors.pending() == 0
+
+
+def test_slices_of_an_import_follow_each_other_without_a_pause(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedding, "BATCH", 2)
+    monkeypatch.setattr(module, "_SLICE", 0.0)
+    for number in range(20):
+        bench.memory().remember(f"The tide table of day {number} is in drawer {number}.")
+    bench.store.tasks.claim(worker="w", at=bench.clock() + LEASE, until=bench.clock() + 2 * LEASE, limit=9)
+    monkeypatch.setattr(module, "_LOOK", 60.0)
+    bench.worker(embeds=True).start()
+    wait_until(lambda: bench.store.vectors.pending() == 0)
+
+
+def test_an_embedder_that_fails_in_any_way_leaves_tasks_to_be_done(bench: Bench) -> None:
+    def broken(count: int) -> None:
+        raise ZeroDivisionError
+
+    bench.memory().remember("The ferry leaves at noon.")
+    bench.store.tasks.claim(worker="w", at=bench.clock() + LEASE, until=bench.clock() + 2 * LEASE, limit=9)
+    bench.put("chat:1")
+    made = Embedding(bench, [], broken)
+    assert bench.worker(lambda scope: made, embeds=True).run_due() == {"done": 1}
+
+
+def test_a_worker_does_not_run_through_a_queue_that_others_are_at(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One waits for a model that is slow: the others look again now and then, and do what they can meanwhile."""
+    monkeypatch.setattr(module, "_LOOK", 0.5)
+    tried: Counter[str] = Counter()
+
+    class Busy(Fake):
+        def distill(self, sessions: Iterable[str] | None = None) -> Distilled:
+            tried["ann"] += 1
+            return Distilled()
+
+    bench.put(*(f"chat:{number}" for number in range(300)))
+    bench.worker(lambda scope: Busy() if scope == ANN else Fake()).start()
+    sleep(0.8)
+    bench.put(*(f"eve:{number}" for number in range(10)), scope=EVE)
+    wait_until(lambda: bench.states()["done"] == 10)
+    assert tried["ann"] < 20

@@ -386,6 +386,48 @@ def test_a_text_that_was_changed_since_it_was_read_is_not_overwritten(memory: Re
     assert [paper.text for paper in shelf.all()] == ["two"]
 
 
+def test_a_folder_is_renamed_whole_although_a_file_in_it_changes_meanwhile(
+    memory: Recollect, tool: MemoryTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        create(tool, f"/memories/old/{name}.md", f"file {name}")
+    update, meddled = memory.update, []
+
+    def meddling(memory_id: str, **changes: Any) -> Any:
+        if "/memories/new/b.md" in changes["content"] and not meddled:
+            meddled.append(memory_id)
+            tool.run({"command": "insert", "path": "/memories/old/b.md", "insert_line": 1, "insert_text": "more"})
+        return update(memory_id, **changes)
+
+    monkeypatch.setattr(memory, "update", meddling)
+    told = tool.run({"command": "rename", "old_path": "/memories/old", "new_path": "/memories/new"})
+    assert told == Told("Successfully renamed /memories/old to /memories/new")
+    assert meddled
+    names = [line.partition("\t")[2] for line in view(tool, "/memories").splitlines()[1:]]
+    assert names == ["/memories", "/memories/new/", *(f"/memories/new/{name}.md" for name in "abc")]
+    assert view(tool, "/memories/new/b.md").endswith("     1\tfile b\n     2\tmore")
+
+
+def test_a_file_that_keeps_changing_stays_and_the_rest_of_its_folder_is_renamed(
+    memory: Recollect, tool: MemoryTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "abc":
+        create(tool, f"/memories/old/{name}.md", f"file {name}")
+    update = memory.update
+
+    def busy(memory_id: str, **changes: Any) -> Any:
+        if "/memories/new/b.md" in changes["content"]:
+            raise Conflict("changed meanwhile")
+        return update(memory_id, **changes)
+
+    monkeypatch.setattr(memory, "update", busy)
+    told = tool.run({"command": "rename", "old_path": "/memories/old", "new_path": "/memories/new"})
+    assert told.is_error
+    assert "/memories/old/b.md" in told.text
+    listed = view(tool, "/memories")
+    assert all(path in listed for path in ("/memories/new/a.md", "/memories/new/c.md", "/memories/old/b.md"))
+
+
 def test_a_store_in_trouble_is_told_and_not_raised(memory: Recollect, tool: MemoryTool) -> None:
     memory.store.close()
     told = tool.run({"command": "view", "path": "/memories"})

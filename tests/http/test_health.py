@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -79,6 +81,28 @@ def test_a_store_that_does_not_answer_is_stuck_and_then_not(inside: Make, monkey
     assert app.client.get("/health").status_code == 200
 
 
+def test_it_tells_how_it_is_however_many_threads_are_taken(inside: Make) -> None:
+    """Neither keys nor repeats wait for what is slow, and health has a thread of its own."""
+    app = inside(serve_threads=2)
+    over = threading.Event()
+
+    async def take(number: int) -> None:
+        for _ in range(number):
+            asyncio.get_running_loop().run_in_executor(None, over.wait, 20)
+
+    assert app.client.portal is not None
+    try:
+        app.client.portal.call(take, 2 * 2 + 7)
+        begun = time.monotonic()
+        kept = app.client.post("/ingest", json={"content": "x y z"}, headers={"Idempotency-Key": "k"})
+        assert kept.status_code == 201
+        app.client.portal.call(take, 1)
+        assert app.client.get("/health", headers={"X-API-Key": ""}).json()["status"] == "ok"
+        assert time.monotonic() - begun < 5
+    finally:
+        over.set()
+
+
 def test_a_store_that_fails_is_stuck_and_says_nothing_of_itself(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     app = inside()
 
@@ -140,10 +164,25 @@ def test_a_queue_that_moves_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> Non
     assert waited == [0, 0, 100, 200, 0, 100, 200, 0, 0]
 
 
+def test_an_import_that_goes_on_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look finds more waiting than ever was the least, and fewer than at the look before now and then."""
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    progress = Progress()
+    waited = []
+    for pending in (10, 500, 400, 900, 800, 1500, 1400, 1400, 1400):
+        now[0] += 200
+        waited.append(progress.waited(pending))
+    assert waited == [0, 200, 0, 200, 0, 200, 0, 200, 400]
+
+
 def test_figures_need_a_key_unless_they_are_public(inside: Make) -> None:
     app = inside()
     assert app.stranger().get("/metrics").status_code == 401
     app.client.get("/whoami")
     told = app.client.get("/metrics")
     assert 'recollect_http_requests_total{method="GET",route="/whoami",status="200"} 1.0' in told.text
+    for permissions, status in ((("read", "write", "act"), 403), (("admin",), 200)):
+        key = app.auth(app.key(*permissions))
+        assert app.stranger().get("/metrics", headers=key).status_code == status, "they are of all tenants"
     assert inside(metrics_public=True).stranger().get("/metrics").status_code == 200

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
+from recollect.clock import now
+from recollect.errors import StoreBusy
 from recollect.model import Scope
 from recollect.pipeline.tasks import TaskWorker
 from tests.http.api_fixture import ANN, BOB, Api
@@ -19,7 +22,11 @@ def worked(api: Api) -> None:
     """Let the worker do what is due."""
     api.clock.move(hours=1)
     serving = api.serving
-    TaskWorker(serving.store, lambda scope: serving.memory(scope), serving.settings, api.clock).run_due()
+
+    def late() -> datetime:
+        return max(api.clock(), now())  # a store puts tasks by its own clock
+
+    TaskWorker(serving.store, lambda scope: serving.memory(scope), serving.settings, late).run_due()
 
 
 def test_the_example_of_the_requirements_works_as_written(api: Api) -> None:
@@ -202,3 +209,39 @@ def test_a_session_of_another_project_is_not_written_to(api: Api) -> None:
     ann.say("chat:1", "hello", context_id="shop")
     events = [{"session": "chat:1", "role": "user", "content": "again"}]
     assert ann.post("/v1/events", {"events": events, "context_id": "other"}, 403)["error"]["code"] == "scope_error"
+
+
+def test_a_turn_is_distilled_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The write put the task; to tell which it is puts no other, even when it was done at once."""
+    ann, store = api.caller(), api.serving.store
+    append = store.sessions.append
+
+    def done_at_once(*given: Any) -> Any:
+        added = append(*given)
+        late = now() + timedelta(minutes=1)
+        for task in store.tasks.claim(worker="w", at=late, until=late + timedelta(minutes=1), limit=10):
+            store.tasks.finish(task, at=late)
+        return added
+
+    monkeypatch.setattr(store.sessions, "append", done_at_once)
+    taken = ann.post("/memory/ingest", {"user_message": "hello", "assistant_message": "hi"}, 202)
+    found = [one for one in store.tasks.find(ANN, limit=10) if one.kind == "distill"]
+    assert [one.id for one in found] == [taken["task"]]
+
+
+def test_once_a_turn_is_recorded_nothing_is_written_that_may_fail(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy(*_: Any, **__: Any) -> Any:
+        raise StoreBusy("not now")
+
+    monkeypatch.setattr(api.serving.store.tasks, "put", busy)
+    api.caller().post("/memory/ingest", {"user_message": "hello", "assistant_message": "hi"}, 202)
+
+
+def test_a_turn_without_a_session_is_of_the_day_it_was_said(api: Api) -> None:
+    """However late it is sent again."""
+    ann = api.caller()
+    said = {"user_message": "hello", "assistant_message": "hi", "occurred_at": "2026-11-15T11:59:00Z"}
+    first = ann.post("/memory/ingest", said, 202)
+    api.clock.move(hours=20)
+    assert ann.post("/memory/ingest", said, 202) == first
+    assert first["session_id"] == "api:2026-11-15"

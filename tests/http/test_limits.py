@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from recollect.http import gate
 from recollect.http.alarms import BURST_LEAST, Alarms
 from recollect.http.limits import Limits, network_of
 from recollect.http.turns import Crowded, Turns
@@ -238,3 +239,73 @@ def test_mass_deletes_and_exports_are_alarms(inside: Make) -> None:
         assert app.client.get("/export").status_code == 200
     rendered: Any = app.metrics.render()[0]
     assert b'recollect_alarms_total{kind="mass_export"} 1.0' in rendered
+
+
+# -- exports -----------------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """One request, read as slowly as the test likes."""
+
+    def __init__(self, app: Inside, path: str, key: str) -> None:
+        self.go, self.began = asyncio.Event(), asyncio.Event()
+        self.status, self.ended = 0, False
+        headers = [(b"host", b"127.0.0.1:8010"), (b"x-api-key", key.encode())]
+        about = {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1"}
+        where = {"method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
+        scope = {**about, **where, "scheme": "http", "headers": headers, "client": ("127.0.0.1", 5), "server": None}
+        self.task = asyncio.create_task(app.app(scope, self._receive, self._send))
+
+    async def _receive(self) -> dict[str, Any]:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def _send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            return
+        self.began.set()
+        if message.get("more_body"):
+            await self.go.wait()
+        else:
+            self.ended = True
+
+
+def test_an_export_keeps_its_turn_to_the_end_and_takes_none_from_others(inside: Make) -> None:
+    """One tenant's exports follow each other; whoever asks anything else is answered meanwhile."""
+    app = inside(hosted=True, serve_threads=8)
+    ann, eve = app.key(), app.key(tenant="other")
+
+    async def run() -> None:
+        first = Reader(app, "/export", ann)
+        await asyncio.wait_for(first.began.wait(), 10)
+        second, others = Reader(app, "/export", ann), [Reader(app, "/export", eve), Reader(app, "/whoami", ann)]
+        for one in others:
+            one.go.set()
+            await asyncio.wait_for(one.task, 10)
+        assert [one.status for one in others] == [200, 200]
+        await asyncio.sleep(0.2)
+        assert not second.began.is_set()
+        second.go.set()
+        first.go.set()
+        await asyncio.wait_for(asyncio.gather(first.task, second.task), 10)
+        assert (first.ended, second.status, second.ended) == (True, 200, True)
+
+    asyncio.run(run())
+
+
+def test_an_export_that_nobody_reads_is_broken_off(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "_READING", 0.2)
+    app = inside(hosted=True, serve_threads=4)
+    key = app.key()
+
+    async def run() -> None:
+        lost = Reader(app, "/export", key)
+        with pytest.raises(gate.Broken):
+            await asyncio.wait_for(lost.task, 10)
+        assert (lost.status, lost.ended) == (200, False)
+        following = Reader(app, "/export", key)
+        following.go.set()
+        await asyncio.wait_for(following.task, 10)
+        assert following.ended
+
+    asyncio.run(run())

@@ -276,3 +276,13 @@ def test_no_address_below_memory_is_taken_for_an_id(api: Api, path: str) -> None
     api.caller().get(path)
     api.caller().get("/memory/anything", 422)
     api.caller().get(f"/memory/{NOBODY}", 404)
+
+
+def test_a_change_is_made_whole_or_not_at_all(api: Api) -> None:
+    """Words and putting away are one change: one version more."""
+    ann = api.caller()
+    kept = ann.keep("the deploy is on fridays")
+    told = ann.patch(f"/memories/{kept}", {"archived": True, "why": "old", "tags": ["ops"]})
+    assert (told["version"], told["why"], told["tags"]) == (2, "old", ["ops"])
+    assert told["archived_at"] is not None
+    assert ann.patch(f"/memories/{kept}", {"archived": False, "why": "new"})["archived_at"] is None

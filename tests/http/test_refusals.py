@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from recollect.errors import ModelError
+from recollect.http.errors import refusal_of
+from recollect.model import Scope
 from tests.http.api_fixture import NOBODY, Api
 from tests.http.api_fixture import api as api
+from tests.http.conftest import Inside
 
 pytestmark = pytest.mark.usefixtures("each_store")
 
@@ -172,3 +177,27 @@ def test_half_a_character_in_an_item_of_a_batch_is_refused(api: Api) -> None:
         "/ingest/batch", content=body, headers={"X-API-Key": ann.key, "Content-Type": "application/json"}
     )
     assert answer.status_code == 422
+
+
+def test_a_hint_is_something_that_can_be_done_from_far_away(inside: Callable[..., Inside]) -> None:
+    """No command of this machine is advised to whoever has only an address."""
+    app = inside(hosted=True, quota_memories=1)
+    app.client.post("/ingest", json={"content": "the deploy is on fridays"})
+    refused = {
+        "GET /memories lists them.": app.client.get(f"/memories/{NOBODY}"),
+        "Forget what is not needed, or ask whoever runs this service for more.": app.client.post(
+            "/ingest", json={"content": "the tests run at night"}
+        ),
+    }
+    for hint, heard in refused.items():
+        assert heard.json()["error"]["hint"] == hint
+    task = app.serving.store.tasks.put(Scope("acme", "ann"), "distill", "s:1", at=app.clock())
+    [claimed] = app.serving.store.tasks.claim(worker="w", at=app.clock(), until=app.clock(), kinds=("distill",))
+    app.serving.store.tasks.finish(claimed, at=app.clock())
+    done = app.client.post(f"/tasks/{task}/cancel")
+    assert (done.status_code, done.json()["error"]["hint"]) == (409, "GET /tasks lists them.")
+
+
+def test_a_command_of_this_machine_is_no_advice() -> None:
+    told = refusal_of(ModelError("it is not installed", hint="Run: recollect model install"))
+    assert told.hint is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.http.api_fixture import NOBODY, Api, Caller
+from tests.http.api_fixture import ANN, NOBODY, Api, Caller
 from tests.http.api_fixture import api as api
 from tests.http.test_memory_routes import pages
 
@@ -95,3 +95,17 @@ def test_tasks_are_listed_in_pages(api: Api) -> None:
     found = pages(ann, "/tasks", "tasks", limit=3)
     assert [one for page in found for one in page] == [one["id"] for one in ann.get("/tasks", limit=100)["tasks"]]
     assert len(found[0]) == 3
+
+
+def test_tasks_that_are_put_meanwhile_do_not_end_the_list(api: Api) -> None:
+    ann, store = api.caller(), api.serving.store
+    old = [store.tasks.put(ANN, "distill", f"old:{n}", at=api.clock()) for n in range(5)]
+    page = ann.get("/tasks", limit=2)
+    assert [one["id"] for one in page["tasks"]] == old[:2:-1]
+    for number in range(150):
+        store.tasks.put(ANN, "distill", f"new:{number}", at=api.clock())
+    rest = []
+    while page["next_cursor"]:
+        page = ann.get("/tasks", limit=2, cursor=page["next_cursor"])
+        rest += [one["id"] for one in page["tasks"]]
+    assert rest == old[2::-1]

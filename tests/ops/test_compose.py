@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 import subprocess
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from recollect.http.foreign import Foreign
 from tests.ops.files import COMPOSE, DEV, MONITORING, OPS, is_setting, read_yaml, services, understood
 
 FILES = (COMPOSE, DEV, MONITORING)
+EXAMPLE = (OPS / ".env.example").read_text(encoding="utf-8")
 WHOLE = services(COMPOSE, MONITORING)
 OURS = [name for name, service in WHOLE.items() if "build" in service]
 DATABASES = ("postgres", "redis")
@@ -155,7 +158,8 @@ def test_the_services_never_have_the_owners_login() -> None:
 
 
 def test_the_example_names_every_variable_with_the_default_it_has() -> None:
-    used = dict(re.findall(r"\$\{(\w+):-([^}]*)\}", COMPOSE.read_text()))
+    found = re.findall(r"\$\{(\w+):-((?:[^{}]|\$\{[^{}]*\})*)\}", COMPOSE.read_text())
+    used = {name: "" if "$" in default else default for name, default in found}  # another variable's: left open
     assert not re.search(r"\$\{\w+\}", COMPOSE.read_text()), "a variable without a default"
     lines = [line for line in (OPS / ".env.example").read_text().splitlines() if line and not line.startswith("#")]
     assert dict(line.split("=", 1) for line in lines) == used
@@ -168,3 +172,48 @@ def test_no_secret_is_in_the_repository(tmp_path: Path) -> None:
         ["git", "ls-files", "ops"], cwd=OPS.parent, capture_output=True, text=True, check=True
     ).stdout.split()
     assert not [name for name in listed if name.startswith("ops/secrets") or name == "ops/.env"]
+
+
+def given(text: str, **variables: str) -> str:
+    """A value as Compose fills it in: `:-` where there is none, `:+` where there is one, each within the other."""
+    form = re.compile(r"\$\{(\w+)(?::([-+])((?:[^{}]|\$\{[^{}]*\})*))?\}")
+
+    def filled(match: re.Match[str]) -> str:
+        name, sign, other = match[1], match[2], match[3] or ""
+        value = variables.get(name, "")
+        chosen = other if (sign == "-" and not value) or (sign == "+" and value) else "" if sign == "+" else value
+        return given(chosen, **variables)
+
+    return form.sub(filled, text)
+
+
+@pytest.mark.parametrize("name", ["memory-ingestion", "memory-retrieval"])
+def test_whoever_names_hosts_locks_out_neither_the_health_check_nor_prometheus(name: str) -> None:
+    value = WHOLE[name]["environment"]["RECOLLECT_SERVE_HOSTS"]
+    assert given(value) == "", "any, while none is named"
+    foreign = Foreign(given(value, SERVE_HOSTS="memory.example,recall.example").split(","))
+    targets = [
+        target
+        for job in read_yaml(OPS / "prometheus" / "prometheus.yml")["scrape_configs"]
+        for one in job["static_configs"]
+        for target in one["targets"]
+        if target.startswith(name)
+    ]
+    checked = re.search(r"//([^/]+)/", WHOLE[name]["healthcheck"]["test"][-1])
+    assert targets
+    assert checked
+    for host in (*targets, checked[1], "memory.example", "recall.example"):
+        assert foreign.check({"Host": [host]}.get) is None, host
+    assert foreign.check({"Host": ["evil.example"]}.get) is not None
+
+
+def test_a_proxy_on_this_machine_is_believed_by_the_address_it_is_seen_with() -> None:
+    (front,) = read_yaml(COMPOSE)["networks"]["front"]["ipam"]["config"]
+    shown = dict(line.split("=", 1) for line in EXAMPLE.splitlines() if re.match(r"[A-Z_]+=", line))
+    for variables in ({}, shown):
+        gateway = given(front["gateway"], **variables)
+        assert ip_address(gateway) in ip_network(given(front["subnet"], **variables))
+        for name in ("memory-ingestion", "memory-retrieval"):
+            value = WHOLE[name]["environment"]["RECOLLECT_SERVE_PROXIES"]
+            assert given(value, **variables) == gateway
+            assert given(value, **{**variables, "SERVE_PROXIES": "10.0.0.9"}) == "10.0.0.9"

@@ -178,7 +178,11 @@ def test_the_services_of_compose_work_together_and_end_when_told(stack: Stack) -
     assert "Tweety" in found[0]["content"]
     assert 'recollect_bus_messages_total{outcome="' in stack.ask("worker", "/metrics")[1]
 
-    figures = stack.ask("memory-ingestion", "/metrics", key=key)[1]
+    assert stack.ask("memory-ingestion", "/metrics", key=key)[0] == 403, "they are of all tenants"
+    monitor = stack.run(
+        "admin", "keys", "create", "--tenant", "ops", "--user", "monitor", "--permissions", "admin"
+    ).strip()
+    figures = stack.ask("memory-ingestion", "/metrics", key=monitor)[1]
     assert 'recollect_ingested_total{way="ingest"} 1.0' in figures
     assert 'recollect_reader_up{reader="queue"} 1.0' in figures
     for name in SERVICES:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 ATTEMPTS = 5
 BATCH = 128
 TRIM_SECONDS = 30.0
+FIGURES_SECONDS = 1.0  # how old what is told of the stream may be while all is well
 NONCE_SECONDS = 3_600  # much longer than a signed event stays fresh: what waited in the stream is read late
 _LONGEST_PAUSE = 5.0
 _LAST_SECONDS = 4.0  # to end in
@@ -109,7 +110,8 @@ class Consumer:
         self._hand: dict[str, Entry] = {}  # given to us and not at an end
         self._stored: list[str] = []  # at an end, and Redis does not know yet
         self._later: list[tuple[float, str, float]] = []  # when, which, after what pause
-        self._held_at = self._trimmed_at = self._looked_at = 0.0
+        self._held_at = self._trimmed_at = self._looked_at = self._figured_at = 0.0
+        self._figures: Figures | None = None  # as they were lately; None: Redis is away
 
     # -- from outside ----------------------------------------------------------------------------------------------
 
@@ -137,12 +139,16 @@ class Consumer:
         pause = 0.1
         while not self._stopping.is_set():
             try:
+                self._look()
                 self.step(self._patience.poll)
                 pause, self.last_error = 0.1, ""
             except _Stopped:
                 return
             except Exception as error:  # whatever it is, the stream keeps what is not stored
                 self._ready = False  # a Redis that came back empty has no group
+                self._figured_at = 0.0
+                if isinstance(error, failures()):
+                    self._figures = None
                 if self.last_error != type(error).__name__:
                     self.last_error = type(error).__name__
                     logging.getLogger(__name__).warning("the bus waits: %s", self.last_error)
@@ -150,8 +156,11 @@ class Consumer:
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def health(self) -> dict[str, Any]:
-        """How it stands, for whoever asks; never an error."""
-        figures = self.figures()
+        """How it stands, for whoever asks; never an error.
+
+        Once it runs, it tells what its own thread saw last: nobody waits here for a Redis that hangs.
+        """
+        figures = self.figures() if self._thread is None else self._figures
         told: dict[str, Any] = {"connected": figures is not None, "last_error": self.last_error or None}
         if self.bridge is not None:
             told["listening"] = self.bridge.listening
@@ -171,6 +180,12 @@ class Consumer:
         """The same for `metrics.watch`; raises while Redis is away."""
         figures = self.stream.figures()
         return {"bus_lag": float(figures.lag), "bus_dead": float(figures.dead)}
+
+    def _look(self) -> None:
+        """How the stream is, once in a while."""
+        if time.monotonic() - self._figured_at >= FIGURES_SECONDS:
+            self._figures = self.figures()
+            self._figured_at = time.monotonic()
 
     # -- one round -------------------------------------------------------------------------------------------------
 

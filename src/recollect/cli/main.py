@@ -47,6 +47,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Learn": {
         "detect": ("detect", "what repeats across sessions and agents, ranked, with a rule that would spare it"),
+        "patterns": ("patterns", "what repeats, as you reviewed it: approve, roll out, roll back, measure"),
     },
     "Share": {
         "contexts": ("contexts", "contexts shared with others: members, proposals and decisions, the commons"),

@@ -388,6 +388,8 @@ def _query(query: object) -> str:
 def _event(exchange: Exchange) -> dict[str, Any]:
     named = dict(exchange) if isinstance(exchange, Mapping) else dict(zip(_FIELDS, exchange, strict=False))
     named["content"] = storable(named["content"])
+    if named.get("key") is None and named.get("occurred_at") is None:
+        named["key"] = uuid.uuid4().hex  # so that it is the same message, however often it is sent
     return _plain({name: named.get(name) for name in _FIELDS})
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 Role = Literal["ingestion", "retrieval", "all"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SECRET_FILE = "serve.token"  # noqa: S105 (a name, not a secret)
+MORE_THREADS = 8  # beside those for requests
 SHORTEST = 8  # characters of a secret somebody chose
 # Which modules of `routes` a role has; each has `router()`.
 PARTS: dict[Role, tuple[str, ...]] = {
@@ -107,13 +110,19 @@ def _routers(role: Role) -> Iterator[Any]:
 
 
 def _threads(number: int) -> Callable[[FastAPI], Any]:
-    """As many threads as requests are worked on at once, and as many again for what streams."""
+    """As many threads as requests are worked on at once, and as many again for what streams.
+
+    Whose key it is and what was answered before is asked in other threads, as many too: nobody waits there for a route.
+    """
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         from anyio.to_thread import current_default_thread_limiter
 
-        current_default_thread_limiter().total_tokens = max(1, number) * 2
+        twice = max(1, number) * 2
+        current_default_thread_limiter().total_tokens = twice
+        beside = ThreadPoolExecutor(twice + MORE_THREADS, thread_name_prefix="recollect-gate")
+        asyncio.get_running_loop().set_default_executor(beside)  # the loop ends them when it ends
         yield
 
     return lifespan

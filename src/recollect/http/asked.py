@@ -26,6 +26,7 @@ class Asked:
     request_id: str
     address: str  # of the client, as far as it is known
     metrics: Metrics | None = None
+    repeat_key: str | None = None  # of a request with an Idempotency-Key: the same each time it is sent
 
     def memory(self, *, user: str | None = None, project: str | None = None) -> Recollect:
         """The memory of the key's user and project, or of those the request names, as far as the key may."""

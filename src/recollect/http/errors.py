@@ -67,6 +67,11 @@ _SAID = {
     413: "the body is too large",
 }
 
+# What a person at this machine would type, as a request; other commands are no advice for somebody far away.
+_ASKED = (("`recollect list`", "GET /memories lists them."), ("`recollect tasks`", "GET /tasks lists them."))
+_COMMAND = "recollect "
+_MORE = "Forget what is not needed, or ask whoever runs this service for more."
+
 
 class Refused(Exception):
     """A request that ends here, and how that is said."""
@@ -112,7 +117,16 @@ def refusal_of(error: RecollectError, seconds_left: int = 3600) -> Refused:
     if isinstance(error, StoreError):
         said = (type(error).__doc__ or "").strip()
         return Refused(status, said, code=error.code if status == 503 else "internal", headers=headers)
-    return Refused(status, str(error), code=error.code, hint=error.hint, headers=headers)
+    return Refused(status, str(error), code=error.code, hint=_hint(error), headers=headers)
+
+
+def _hint(error: RecollectError) -> str | None:
+    """What to do about it from far away."""
+    if error.hint is None or _COMMAND not in error.hint:
+        return error.hint
+    if isinstance(error, QuotaExceeded):
+        return _MORE
+    return next((said for command, said in _ASKED if command in error.hint), None)
 
 
 def invalid(errors: Sequence[Mapping[str, Any]]) -> Refused:

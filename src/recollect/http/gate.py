@@ -1,12 +1,14 @@
 """The gate: what every request passes before a byte of its body is read, and what every answer carries.
 
 In: an ASGI request. First its headers: an id, where it comes from, whose key it has, how often that one asks, what the
-route needs. Then its body, counted and looked at. Then a turn beside the others. Only then a route sees it. Whatever
-happens, there is an answer in one form, with the same headers, and one line in the log.
+route needs. Then its body, counted and looked at. Then a turn beside the others (exports last long, and have turns of
+their own). Only then a route sees it. Whatever happens, there is an answer in one form, with the same headers, and one
+line in the log.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -44,6 +46,9 @@ _OURS = frozenset(name for name, _ in HEADERS)
 _ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 _INGESTS = frozenset(("/ingest", "/ingest/batch", "/memory/ingest", "/v1/events"))
 _UNKNOWN = "not a valid key"
+_EXPORT = "/export"
+_EXPORTS_OF = 4  # one request of so many may be an export, which lasts as long as its reader reads
+_READING = 30.0  # seconds a reader may take for one piece of an answer
 
 
 @dataclass(slots=True)
@@ -58,6 +63,8 @@ class Passing:
     begun_at: float
     origin: bytes | None = None  # of a page that may ask
     route: str = "none"
+    needs: str | None = None  # the permission
+    repeat_key: str | None = None  # what this request is called, however often it comes
     tenant: str = ""
     grant: Grant | None = None
     status: int = 0
@@ -74,9 +81,14 @@ class Passing:
             if self.origin is not None:
                 own += [(b"access-control-allow-origin", self.origin), (b"vary", b"Origin")]
             message = {**message, "headers": [*kept, *own]}
-        elif message.get("more_body"):
-            self.give_turn()  # the rest waits for whoever reads it, not for us
-        await self.send(message)
+        if not message.get("more_body"):
+            await self.send(message)
+            return
+        try:
+            async with asyncio.timeout(_READING):
+                await self.send(message)
+        except TimeoutError:
+            raise Broken from None  # whoever does not read does not keep others waiting
 
     def give_turn(self) -> None:
         """Let the next one begin."""
@@ -104,6 +116,8 @@ class Gate:
         threads = max(1, settings.serve_threads)
         self._limits = Limits(settings)
         self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads)
+        exports = max(1, threads // _EXPORTS_OF)
+        self._exports = Turns(exports, 1 if serving.hosted else exports)
         self._alarms = Alarms(metrics)
         self._repeats = Repeats(serving)
 
@@ -147,7 +161,7 @@ class Gate:
             await _preflight(passing)
             return
         found = self._routes.find("GET" if method == "HEAD" else method, passing.scope["path"])
-        passing.route = found.template
+        passing.route, passing.needs = found.template, found.needs
         await self._let_in(passing, found)
         _check_words(passing.scope)
         body = b""
@@ -203,14 +217,15 @@ class Gate:
         return Refused(429, "too many requests; wait a little", headers={"Retry-After": str(over.seconds)})
 
     async def _take_turn(self, passing: Passing) -> None:
+        turns = self._exports if passing.route == _EXPORT else self._turns
         try:
-            await self._turns.take(passing.tenant)
+            await turns.take(passing.tenant)
         except Crowded as crowded:
             if self._metrics is not None:
                 self._metrics.limited("tenant")
             status, said = (429, "too many requests at once") if crowded.own else (503, "there is no room now")
             raise Refused(status, said, headers={"Retry-After": "2"}) from None
-        passing.turn = self._turns
+        passing.turn = turns
 
     async def _route(self, passing: Passing, body: bytes, receive: Receive, answer: Send) -> None:
         """Let a route answer; it gets the body that was read."""
@@ -218,7 +233,7 @@ class Gate:
         state: dict[str, Any] = dict(scope.get("state") or {})
         if passing.grant is not None:
             asked = (passing.grant, self._serving, passing.request_id, passing.address)
-            state["asked"] = Asked(*asked, metrics=self._metrics)
+            state["asked"] = Asked(*asked, metrics=self._metrics, repeat_key=passing.repeat_key)
         if passing.route in _INGESTS:
             passing.written = max(1, body.count(b'"content"'))
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
@@ -242,7 +257,7 @@ class Gate:
     def _watch(self, passing: Passing, method: str, key: str) -> None:
         if method == "DELETE":
             self._alarms.note("delete", key)
-        elif passing.route == "/export":
+        elif passing.route == _EXPORT:
             self._alarms.note("export", key)
         elif passing.written:
             self._alarms.wrote(key, passing.written)

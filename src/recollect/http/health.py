@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from recollect.clock import iso
@@ -27,6 +28,7 @@ class Health:
     """Asks the store once, however many want to know."""
 
     def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")  # its own, however busy others are
         self._asking: asyncio.Future[dict[str, Any]] | None = None
         self._told: tuple[float, dict[str, Any]] | None = None
         self._vectors = Progress()
@@ -43,7 +45,7 @@ class Health:
         if self._told is not None and time.monotonic() < self._told[0] + FRESH:
             return self._told[1]
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.ensure_future(asyncio.to_thread(self._ask, serving))
+            self._asking = asyncio.get_running_loop().run_in_executor(self._thread, self._ask, serving)
         try:
             found = await asyncio.wait_for(asyncio.shield(self._asking), SECONDS)
         except (TimeoutError, RecollectError) as error:
@@ -88,13 +90,15 @@ class Progress:
     """How long something has been waiting without anything being done: a queue that moves is not stuck."""
 
     def __init__(self) -> None:
-        self._least = 0
+        self._last = 0
         self._since = time.monotonic()
 
     def waited(self, pending: int) -> float:
-        """Seconds since fewer waited than ever since then, or none."""
-        if pending == 0 or pending < self._least or self._least == 0:
-            self._least, self._since = pending, time.monotonic()
+        """Seconds since fewer waited than at the look before, or none; however many more came in between."""
+        moved = pending == 0 or pending < self._last or self._last == 0
+        self._last = pending
+        if moved:
+            self._since = time.monotonic()
             return 0.0
         return time.monotonic() - self._since
 

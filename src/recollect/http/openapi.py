@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi.openapi.utils import get_openapi
 
+from recollect.http.permissions import NEEDS
+
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
@@ -62,6 +64,11 @@ _REPEATABLE = {
 }
 _METHODS = ("get", "post", "patch", "put", "delete")
 _PUBLIC = (("get", "/health"), ("get", "/openapi.json"))
+_CHANGING = frozenset(  # what changes something can be sent again; a question is simply asked again
+    (method.lower(), path.replace(":path}", "}"))
+    for (method, path), needs in NEEDS.items()
+    if method != "GET" and needs != "read"
+)
 
 
 def document(app: FastAPI) -> dict[str, Any]:
@@ -90,5 +97,5 @@ def _complete(operation: dict[str, Any], method: str, path: str) -> None:
     operation["responses"]["422"] = {"description": _SAID["422"], "content": answer}
     if (method, path) in _PUBLIC:
         operation["security"] = [{}, {"ApiKey": []}, {"Bearer": []}]
-    if method in ("post", "patch", "delete"):
+    if (method, path) in _CHANGING:
         operation.setdefault("parameters", []).append(_REPEATABLE)

@@ -28,7 +28,7 @@ _OURS = re.compile(rf"{OPENING}\r?\n.*?\n{CLOSING}\r?\n?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class Text:
     """The content of a file as text that can be turned back into the very same bytes."""
 
     text: str
@@ -47,7 +47,7 @@ def spliced(content: bytes, body: str) -> bytes:
     """The content with this text as its block; an empty text takes the block out."""
     if not body.strip():
         return removed(content)
-    before = _read(content)
+    before = read(content)
     spans = _spans(before.text)
     if not spans:
         return before.encoded(before.text + _appended(before, body))
@@ -63,27 +63,30 @@ def spliced(content: bytes, body: str) -> bytes:
 
 def removed(content: bytes) -> bytes:
     """The content without its block."""
-    before = _read(content)
+    before = read(content)
     text = before.text
     for start, end in reversed(_spans(text)):
         text = _cut(text, start, end)
     return before.encoded(text)
 
 
-def _read(content: bytes) -> _Text:
-    """The content as text: by its byte order mark, as UTF-8, or else with each byte as a character."""
-    for mark, encoding in _BOMS:
-        if content.startswith(mark) and BEGIN.encode() not in content:  # else it was no such file when we wrote into it
+def read(content: bytes, mark: str = BEGIN) -> Text:
+    """The content as text: by its byte order mark, as UTF-8, or else with each byte as a character.
+
+    `mark` is what stands in it if we wrote into it before.
+    """
+    for order, encoding in _BOMS:
+        if content.startswith(order) and mark.encode() not in content:  # else it was no such file when we wrote
             try:
                 text = content.decode(encoding, "surrogatepass")
             except UnicodeDecodeError:
                 break
             if text.encode(encoding, "surrogatepass") == content:
-                return _Text(text, encoding)
+                return Text(text, encoding)
     try:
-        return _Text(content.decode("utf-8"), "utf-8")
+        return Text(content.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:
-        return _Text(content.decode("latin-1"), "latin-1")
+        return Text(content.decode("latin-1"), "latin-1")
 
 
 def _spans(text: str) -> list[tuple[int, int]]:
@@ -107,14 +110,14 @@ def _is_joined(text: str, start: int) -> bool:
     return text[text.find("\n", start) + 1 :].startswith(("\n", "\r\n"))
 
 
-def _block(before: _Text, body: str, newline: str, *, joined: bool) -> str:
+def _block(before: Text, body: str, newline: str, *, joined: bool) -> str:
     lines = [BEGIN, *([""] if joined else []), *body.rstrip("\n").split("\n"), END]
     block = newline.join(lines)
     # A file in some encoding of one byte a character gets no others.
     return block.encode("ascii", "replace").decode() if before.encoding == "latin-1" else block
 
 
-def _appended(before: _Text, body: str) -> str:
+def _appended(before: Text, body: str) -> str:
     """What is put behind the text when there is no block yet."""
     newline = before.newline
     joined = bool(before.text) and not before.text.endswith("\n")

@@ -15,7 +15,7 @@ from recollect.learn.values import Candidate, Detection, FlavorHealth, Signal
 
 MARK = "<!doctype html>\n<!-- made by recollect detect -->"
 _SHOWN, _PLOTTED, _QUOTED = 200, 20, 160
-_STYLE = """
+STYLE = """
 :root { color-scheme: light dark; --ink: #1d2430; --soft: #5d6776; --line: #d9dee6; --back: #fff; --mark: #a63d0f }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e4e8ee; --soft: #9aa5b4; --line: #343c48; --back: #14181e; --mark: #f08a5d }
@@ -46,7 +46,7 @@ def page(found: Detection, now: datetime) -> str:
         f'{MARK}\n<html lang="en"><head><meta charset="utf-8">',
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">",
         '<meta name="viewport" content="width=device-width"><title>What repeats</title>',
-        f"<style>{_STYLE}</style></head><body><h1>What repeats in your sessions</h1>",
+        f"<style>{STYLE}</style></head><body><h1>What repeats in your sessions</h1>",
         f"<p class=facts>{_summary(found)} Made {now:%Y-%m-%d %H:%M} UTC.</p>",
     ]
     if found.candidates:

@@ -53,6 +53,9 @@ def forget_said(store: Store, scope: Scope, settings: Settings, session: str | N
     from recollect.pipeline.drain import forget_records
 
     if session is None:
+        from recollect.pipeline.rolling import Rolling
+
+        Rolling(store, scope, settings, lambda: now).take_all_back()
         receipt = store.keeping.forget_all(scope, at=now)
     else:
         receipt = store.keeping.forget_session(scope, session, at=now)

@@ -6,7 +6,8 @@ shows is computed from it alone, so the work grows with the number of sessions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from recollect.errors import InvalidInput
@@ -20,6 +21,16 @@ from recollect.store.port import Store
 
 Progress = Callable[[int, int], None]
 _PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What every session of a scope shows by itself."""
+
+    sessions: tuple[Session, ...]  # those with a digest
+    signals: tuple[Signal, ...]
+    health: tuple[Health, ...]  # of each of them
+    parents: Mapping[str, str]  # session -> the one it worked for
 
 
 def detect(
@@ -36,7 +47,17 @@ def detect(
     if isinstance(min_frequency, bool) or not isinstance(min_frequency, int) or not 1 <= min_frequency <= 10_000:
         raise InvalidInput("the lowest frequency is a whole number from 1 to 10,000")
     scope = scope.within(project if project is not None else scope.project)
+    seen = survey(store, scope, since=since, progress=progress)
+    found = candidates_of(seen.signals, min_frequency=min_frequency, parents=seen.parents)
+    return Detection(tuple(ranked(found, now)), len(seen.health), len(seen.signals), by_flavor(seen.health))
+
+
+def survey(
+    store: Store, scope: Scope, *, since: datetime | None = None, progress: Progress = lambda done, total: None
+) -> Survey:
+    """The signals and the health of each session of a scope."""
     sessions = [one for one in _sessions(store, scope) if _wanted(one, scope.project, since)]
+    read: list[Session] = []
     signals: list[Signal] = []
     health: list[Health] = []
     for number, session in enumerate(sessions):
@@ -44,12 +65,12 @@ def detect(
         digest = store.digests.get(scope, session.id)
         if digest is None:
             continue
+        read.append(session)
         health.append(health_of(digest))
         signals += signals_of(session, digest, store.sessions.history(scope, session.id))
     progress(len(sessions), len(sessions))
     parents = {one.id: one.parent for one in sessions if one.parent}
-    found = candidates_of(signals, min_frequency=min_frequency, parents=parents)
-    return Detection(tuple(ranked(found, now)), len(health), len(signals), by_flavor(health))
+    return Survey(tuple(read), tuple(signals), tuple(health), parents)
 
 
 def _sessions(store: Store, scope: Scope) -> Iterator[Session]:

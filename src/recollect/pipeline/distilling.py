@@ -1,8 +1,9 @@
 """Sessions that are due become memories: events in, drafts by rules (and a model where one is set), vetted, settled.
 
-A session that grew is distilled again as a whole. What the rules made of it before and make no longer, because the rest
-of the session says otherwise, is retired: it ends as superseded by nothing, and stays in the history. What a person
-changed or confirmed is theirs and stays.
+A session that grew is distilled again as a whole; of one that has grown very long, the end of it, and what was made of
+the rest before stays as it is. What the rules made of it before and make no longer, because the rest of the session
+says otherwise, is retired: it ends as superseded by nothing, and stays in the history. What a person changed or
+confirmed is theirs and stays.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from recollect.model import Event, Evidence, Memory, Scope, Session
 from recollect.pipeline.settling import Judge, settle
 from recollect.store.port import Distillation, Store
 from recollect.text import dedup_key
+
+MOST_CHARS = 4_000_000  # of a session, the last so many are read
+_PAGE = 500  # events read at a time
 
 
 class Extractor(Protocol):
@@ -94,12 +98,12 @@ class _Distilling:
 
     def run(self, name: str) -> None:
         session = self.store.sessions.get(self.scope, name)
-        events = self.store.sessions.history(self.scope, name)
+        events = self._newest(name)
         if session is None or not events:
             return
         before = self.store.distillations.get(self.scope, name)
         made = self._vetted(session, events, distill(session, events, self.store.digests.get(self.scope, name)))
-        theirs = self._retire(name, made.kept)
+        theirs = self._retire(name, made.kept, events)
         kept = [self._settle(memory) for memory in made.kept if memory.evidence not in theirs]
         asked = -1 if before is None else before.asked
         if self.extractor is not None and events[-1].position > asked:
@@ -117,6 +121,24 @@ class _Distilling:
         self.done.sessions += 1
         self.done.refused.update(made.refused)
 
+    def _newest(self, name: str) -> list[Event]:
+        """The session, or as much of its end as is read; never more than that is held at once, but for a page."""
+        page = self.store.sessions.history(self.scope, name, last=_PAGE)
+        newest: list[Event] = []
+        chars = 0
+        while page:
+            for event in reversed(page):
+                chars += len(event.text)
+                if newest and chars > MOST_CHARS:
+                    return newest[::-1]
+                newest.append(event)
+            before = page[0].position  # positions have no holes
+            after = max(-1, before - 1 - _PAGE)
+            page = (
+                self.store.sessions.history(self.scope, name, after=after, first=before - 1 - after) if before else []
+            )
+        return newest[::-1]
+
     def _vetted(self, session: Session, events: Sequence[Event], drafts: Iterable[Draft]) -> Vetted:
         by_key = {event.key: event for event in events}
         return vet(drafts, by_key, session=session.id, project=session.project, now=self.clock())
@@ -126,15 +148,19 @@ class _Distilling:
         self.done.outcomes[settled.outcome] += 1
         return settled.outcome not in ("known", "withheld")
 
-    def _retire(self, session: str, made: Sequence[Memory]) -> set[tuple[Evidence, ...]]:
+    def _retire(self, session: str, made: Sequence[Memory], events: Sequence[Event]) -> set[tuple[Evidence, ...]]:
         """End what the rules made of this session before and do not make any more; what a person put into other
-        words is theirs, and the words it came from are returned, so that it is not made anew beside it.
+        words is theirs, and the words it came from are returned, so that it is not made anew beside it. What came from
+        a part of the session that was not read is left alone.
         """
+        read = {event.key for event in events} if events[0].position else None
         texts = {dedup_key(memory.content) for memory in made}
         sources = {memory.evidence for memory in made}
         theirs: set[tuple[Evidence, ...]] = set()
         for old in self.store.memories.of_session(self.scope, session):
             if old.maker != RULES or old.superseded_at is not None:
+                continue
+            if read is not None and not any(span.event in read for span in old.evidence):
                 continue
             if self.store.memories.versions(self.scope, old.id):
                 theirs.add(old.evidence)

@@ -1,4 +1,4 @@
-"""Texts that wait get their vectors: newest and most important first, one process at a time."""
+"""Texts that wait get their vectors: in turn by owner, newest and most important first, one process at a time."""
 
 from __future__ import annotations
 

@@ -6,8 +6,10 @@ they are needed, so that whoever only reads does not wait for them.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.clock import Clock
@@ -20,7 +22,14 @@ if TYPE_CHECKING:
     from recollect.pipeline.consulting import Consultant
     from recollect.pipeline.distilling import Distilled
 
-LOCK = "distill.lock"
+
+def lock_of(data_dir: Path, scope: Scope) -> Path:
+    """The lock of whoever asks a language model about this owner's sessions: one owner's slow answer is their own.
+
+    There are 4,096 of them, so that many owners do not leave as many files; two that share one wait for each other.
+    """
+    owner = hashlib.sha256(f"{scope.tenant}\0{scope.user}".encode()).hexdigest()
+    return data_dir / f"distill-{owner[:3]}.lock"
 
 
 class Making:
@@ -80,7 +89,7 @@ class Making:
         return self.distill_due(lambda session: session.partition(":")[0] not in FLAVORS)
 
     def _paid_once(self) -> AbstractContextManager[bool]:
-        """Where a language model is asked, one process does it at a time: two would pay for the same answer.
+        """Where a language model is asked, one at a time does it for an owner: two would pay for the same answer.
 
         Whoever comes second does nothing; the sessions stay due, or the first one makes their memories.
         """
@@ -88,7 +97,7 @@ class Making:
             return nullcontext(True)
         from recollect.lock import alone
 
-        return alone(self._settings.data_dir / LOCK)
+        return alone(lock_of(self._settings.data_dir, self._scope))
 
     def _consultant(self) -> Consultant | None:
         """The language model in the settings, within its budget; None by default."""

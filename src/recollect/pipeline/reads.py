@@ -1,6 +1,7 @@
-"""Reads are counted in memory and written down now and then: a recall must not wait for a disk.
+"""Reads are counted in memory and written down now and then: a recall must not wait for a disk, nor fail for one.
 
-What is lost when a process is killed are counts, never content.
+What cannot be written down now is kept for the next time. What is lost when a process is killed are counts, never
+content.
 """
 
 from __future__ import annotations
@@ -11,18 +12,20 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from recollect.clock import Clock
-from recollect.errors import StoreReadOnly
+from recollect.errors import StoreError, StoreReadOnly
 from recollect.model import Scope
 from recollect.store.port import Store
 from recollect.text import dedup_key
 
 _FULL = 64
+_MOST = 100_000  # what is kept for a store that takes nothing
 
 
 class Reads:
-    """Counts which memories were returned."""
+    """Counts which memories were returned. `full`: how many of them are written down by whoever reads one more."""
 
-    def __init__(self, store: Store, scope: Scope, clock: Clock) -> None:
+    def __init__(self, store: Store, scope: Scope, clock: Clock, *, full: int = _FULL) -> None:
+        self._full = full
         self._store = store
         self._scope = scope
         self._clock = clock
@@ -34,9 +37,10 @@ class Reads:
         """These were read once more."""
         with self._lock:
             self._counts.update(ids)
-            full = len(self._counts) >= _FULL
+            full = len(self._counts) >= self._full
         if full:
-            self.write()
+            with suppress(StoreError):  # an answer must not fail for its count: the next one tries again
+                self.write()
 
     def shown(self, text: str) -> None:
         """This block was put before an agent: when it comes back in a transcript it is nothing new."""
@@ -53,7 +57,22 @@ class Reads:
         with self._lock:
             counts, self._counts = self._counts, Counter()
             shown, self._shown = self._shown, set()
-        if shown:
-            self._store.captures.injected(self._scope, sorted(shown), at=self._clock())
-        if counts:
-            self._store.memories.touch(self._scope, counts, at=self._clock())
+        try:
+            if shown:
+                self._store.captures.injected(self._scope, sorted(shown), at=self._clock())
+                shown = set()
+            if counts:
+                self._store.memories.touch(self._scope, counts, at=self._clock())
+        except StoreReadOnly:
+            raise
+        except StoreError:
+            self._keep(counts, shown)
+            raise
+
+    def _keep(self, counts: Counter[str], shown: set[str]) -> None:
+        """Put back what could not be written down."""
+        with self._lock:
+            if len(self._counts) + len(counts) <= _MOST:
+                self._counts.update(counts)
+            if len(self._shown) + len(shown) <= _MOST:
+                self._shown |= shown

@@ -3,7 +3,8 @@
 A store and a way to open any owner's memory come in; what was done comes out by `on_done`. A worker takes one task a
 thread at a time, keeps it while it works, and tries again later what failed; what fails every time is dead, with its
 reason. One that is stopped gives back what it has not begun, and after some seconds what it has not ended. Texts that
-wait for a vector are a queue of their own, and are looked at in between.
+wait for a vector are a queue of their own: they are embedded in between, a few seconds at a time, so that neither waits
+for all of the other.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from recollect import clock as time
 from recollect.clock import Clock
-from recollect.errors import NotFound, RecollectError
+from recollect.errors import NotFound
 from recollect.ids import uuid7
 from recollect.model import Gist, Scope
 from recollect.settings import Settings
@@ -37,6 +38,7 @@ SOON = timedelta(seconds=5)  # when a task is tried again that somebody else is 
 _HEARTBEAT = 10.0  # seconds between two looks at what is held
 _LOOK = 1.0  # seconds between two looks at an empty queue
 _EMBED_EVERY, _TIDY_EVERY = 5.0, 3_600.0
+_SLICE = 5.0  # seconds of embedding after which a task has its turn
 _LONGEST_WAIT = timedelta(minutes=5)
 _LONGEST_PAUSE = 30.0  # seconds, after a store that cannot be reached
 _log = logging.getLogger(__name__)
@@ -63,13 +65,22 @@ class Done:
     seconds: float
     tenant: str
     counts: Mapping[str, int] = field(default_factory=dict)
+    busy: bool = False  # later, because somebody else is at it
 
 
 @dataclass(frozen=True, slots=True)
 class _Later:
-    """It is not to be done before then."""
+    """It is not to be done before then; `busy`: because somebody else is at it."""
 
     at: datetime
+    busy: bool = False
+
+
+class _Embedded(NamedTuple):
+    """How many texts got their vectors, and whether more wait."""
+
+    made: int
+    more: bool = False
 
 
 def again_after(attempts: int) -> timedelta:
@@ -137,9 +148,11 @@ class TaskWorker:
     def run_due(self) -> Counter[str]:
         """Do all that is due now, in this thread; returns how many tasks ended how."""
         done: Counter[str] = Counter()
-        while not self.stopping() and (outcome := self._next()) is not None:
-            done[outcome] += 1
-        self._embed()
+        more = True
+        while more:
+            while not self.stopping() and (one := self._next()) is not None:
+                done[one.outcome] += 1
+            more = self._embed()
         self._tidy()
         return done
 
@@ -147,40 +160,47 @@ class TaskWorker:
 
     def _work(self) -> None:
         """One thread: a task after the other, until it is to end."""
-        pause = _LOOK
+        pause, was_busy = _LOOK, False
         while not self.stopping():
             try:
                 self._bell.clear()
-                if self._next() is not None:
-                    pause = _LOOK
-                    self._beside()
-                    continue
-                self._beside()
+                done = self._next()
+                more = self._beside()
                 pause = _LOOK
+                busy = done is not None and done.busy
+                if more or (done is not None and not (busy and was_busy)):
+                    was_busy = busy
+                    continue
+                was_busy = False  # two in a row that others are at: the next may be as well, so do not run through all
             except Exception as error:  # the store cannot be reached: the queue is there when it can be again
                 pause = min(_LONGEST_PAUSE, 2 * pause)
                 _log.warning("the queue cannot be worked on: %s", type(error).__name__)
             self._bell.wait(pause)
 
-    def _beside(self) -> None:
-        """What is not in the queue: one thread at a time, now and then."""
+    def _beside(self) -> bool:
+        """What is not in the queue: one thread at a time, now and then; whether there is more of it to do at once."""
+        more = False
         if self._turn.acquire(blocking=False):
             try:
                 if monotonic() - self._embedded >= _EMBED_EVERY:
-                    self._embed()
+                    more = self._embed()
                 if monotonic() - self._tidied >= _TIDY_EVERY:
                     self._tidy()
             finally:
                 self._turn.release()
+        return more
 
-    def _embed(self) -> None:
-        """The vectors that wait; a failure is the log's, and the next round tries again."""
+    def _embed(self) -> bool:
+        """A slice of the vectors that wait; whether more do. A failure is the log's, and the next round tries again."""
+        more = False
         if self._embeds:
             try:
-                self._doing.embed(self.stopping)
-            except RecollectError as error:
+                made = self._doing.embed(self.stopping)
+                more = made is not None and made.more
+            except Exception as error:  # whatever an embedder raises, tasks are done all the same
                 _log.warning("texts wait for their vectors: %s", type(error).__name__)
-        self._embedded = monotonic()
+        self._embedded = -_TIDY_EVERY if more else monotonic()
+        return more
 
     def _tidy(self) -> None:
         self._tidied = monotonic()
@@ -204,7 +224,7 @@ class TaskWorker:
 
     # -- one task --------------------------------------------------------------------------------------------------
 
-    def _next(self) -> str | None:
+    def _next(self) -> Done | None:
         """Claim one task and see it through; None when none is due."""
         now = self._clock()
         claimed = self._store.tasks.claim(worker=self.name, at=now, until=now + LEASE)
@@ -223,25 +243,27 @@ class TaskWorker:
             with self._lock:
                 self._held.pop(task.id, None)
 
-    def _see_through(self, held: _Held) -> str:
+    def _see_through(self, held: _Held) -> Done:
         """Do a task and say what became of it, in the queue and to who counts."""
         task, began = held.task, perf_counter()
         counts: Mapping[str, int] = {}
+        busy = False
         try:
             made = self._doing.do(task, lambda: held.lost or self.stopping())
             if isinstance(made, _Later):
+                busy = made.busy
                 outcome = "later" if self._store.tasks.release(task, at=self._clock(), due_at=made.at) else "lost"
             else:
                 counts = made
                 outcome = "done" if self._store.tasks.finish(task, at=self._clock()) else "lost"
         except Exception as error:  # one task's failure is its own
             outcome = self._failed(task, error)
-        done = Done(task.kind, outcome, perf_counter() - began, task.scope.tenant, counts)
+        done = Done(task.kind, outcome, perf_counter() - began, task.scope.tenant, counts, busy)
         try:
             self._on_done(done)
         except Exception as error:
             _log.warning("what was done cannot be counted: %s", type(error).__name__)
-        return outcome
+        return done
 
     def _failed(self, task: Task, error: Exception) -> str:
         """Note a failure; a store that cannot even take that leaves the task to whoever finds its lease over."""
@@ -292,7 +314,9 @@ class _Doing:
             return {"flooded": hold_back(self._store, task.scope, self._clock)}
         if task.kind == "embed":
             made = self.embed(stop)
-            return _Later(self._clock() + SOON) if made is None else {"vectors": made}
+            if made is None:
+                return _Later(self._clock() + SOON, busy=True)
+            return _Later(self._clock()) if made.more else {"vectors": made.made}
         raise TaskFailed("nobody knows how to do this")
 
     def _distill(self, task: Task) -> Mapping[str, int] | _Later:
@@ -302,7 +326,7 @@ class _Doing:
         if made.failed:
             raise TaskFailed(next(iter(made.failed.values())))
         if not made.sessions and self._is_there(task):
-            return _Later(self._clock() + SOON)  # another process is at it, or changed it
+            return _Later(self._clock() + SOON, busy=True)  # somebody else is at it, or changed it
         return {name: count for name, count in made.outcomes.items() if count}
 
     def _gist(self, task: Task) -> Mapping[str, int] | _Later:
@@ -325,13 +349,36 @@ class _Doing:
         """Whether anything was said in the session, and it was not forgotten."""
         return bool(self._store.sessions.history(task.scope, task.subject, first=1))
 
-    def embed(self, stop: Callable[[], bool]) -> int | None:
-        """Make the vectors that wait, whosever they are; None when another process of this machine makes them."""
+    def embed(self, stop: Callable[[], bool]) -> _Embedded | None:
+        """Make vectors that wait, whosever they are, for a few seconds; None when another process here makes them."""
         from recollect.lock import alone
 
         if not self._store.vectors.waiting(1):
-            return 0
+            return _Embedded(0)
+        slice_ = _Slice(stop)
         settings = self._settings
         owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
         with alone(settings.data_dir / "embed.lock") as free:
-            return self._memory_of(owner).embed_pending(stop=stop) if free else None
+            if not free:
+                return None
+            made = self._memory_of(owner).embed_pending(stop=slice_)
+        return _Embedded(made, more=slice_.ended and made > 0)
+
+
+class _Slice:
+    """Says stop when somebody else does, or some seconds after it was first asked: until then a model is loaded."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+        self._until: float | None = None
+        self.ended = False  # by its seconds alone
+
+    def __call__(self) -> bool:
+        if self._stop():
+            return True
+        now = monotonic()
+        if self._until is None:
+            self._until = now + _SLICE
+            return False
+        self.ended = now >= self._until
+        return self.ended

@@ -32,7 +32,7 @@ class Meaning:
         self._together = together
         self._embedder = embedder if embedder is UNSET else self._shared(embedder)
         self.missing: str | None = "no embedder"  # why there is none, once that is known
-        self._asked: dict[str, Matrix] = {}
+        self._asked: dict[tuple[str, str], Matrix] = {}  # by who asked: how soon an answer comes tells nobody of others
         self._lock = Lock()  # many may ask at once
 
     def embedder(self) -> Embedder | None:
@@ -57,8 +57,8 @@ class Meaning:
         """Whether the store's vectors, if there are any, were made by this embedder."""
         return self._store.vectors.model() in (None, (embedder.name, embedder.dim))
 
-    def vector(self, query: str, mode: str) -> tuple[Matrix | None, str | None]:
-        """The embedded question, or None and why the search is by words alone."""
+    def vector(self, query: str, mode: str, whose: str = "") -> tuple[Matrix | None, str | None]:
+        """The embedded question of a tenant, or None and why the search is by words alone."""
         if mode == "lexical":
             return None, None
         embedder, model = self.embedder(), self._store.vectors.model()
@@ -69,12 +69,12 @@ class Meaning:
         if model != (embedder.name, embedder.dim):
             return None, f"the vectors here are of {model[0]} ({model[1]}): run `recollect reembed`"
         try:
-            return self._embedded(embedder, query), None
+            return self._embedded(embedder, query, whose), None
         except ModelError as error:
             return None, f"words only, the embedder failed: {error}"
 
-    def _embedded(self, embedder: Embedder, query: str) -> Matrix:
-        known = self._asked.get(query)
+    def _embedded(self, embedder: Embedder, query: str, whose: str) -> Matrix:
+        known = self._asked.get((whose, query))
         if known is not None:
             return known
         from recollect.models.port import check_vectors
@@ -83,5 +83,5 @@ class Meaning:
         with self._lock:
             while len(self._asked) >= _REMEMBERED:
                 self._asked.pop(next(iter(self._asked)))
-            self._asked[query] = made
+            self._asked[whose, query] = made
         return made

@@ -2,7 +2,7 @@
 
 A port and its values. A pattern begins as a candidate that detecting found; every later word on it is a version, with
 who said it and why. What shows a pattern is kept by session, so that it goes with the session. Like every port it
-begins with a scope: in a project, only patterns that are seen in that project alone, or in several, are there.
+begins with a scope: in a project, only patterns that are seen in that project alone, or in none, are there.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class PatternVersion:
-    """What was done to a pattern, by whom and why, and how it read from then on."""
+    """What was done to a pattern, by whom and why, and how it read from then on; version 1 is how it was found."""
 
     version: int
     change: str  # found, refreshed, approve, edit, reject, merge, retire, reopened
@@ -132,7 +132,7 @@ class Patterns(Protocol):
         *,
         at: datetime,
         was: int | None,
-        told: PatternVersion | None = None,
+        told: Sequence[PatternVersion] = (),
         evidence: Sequence[Sighting] | None = None,
     ) -> Pattern:
         """Keep a pattern, what was done to it, and what shows it, in one step.

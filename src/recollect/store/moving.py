@@ -26,7 +26,8 @@ from recollect.store.rows import index
 from recollect.store.rows.appending import session_key
 from recollect.store.rows.bodies import unpacked
 from recollect.store.rows.memories import tombstone_key
-from recollect.store.rows.tables import VERSIONS, Shapes, Tables
+from recollect.store.rows.patterns import is_lost
+from recollect.store.rows.tables import EVIDENCE, LEARNED, VERSIONS, Shapes, Tables
 from recollect.store.rows.tx import Database, Tx
 
 # A column of numbers of this name tells a row of that table.
@@ -290,6 +291,7 @@ class _Owner:
 
     def _copy(self, merge: bool) -> None:
         self._forgotten = self._newly_forgotten()
+        self._unlearned = self._newly_unlearned()
         for table in ("projects", "transcripts"):
             self._copy_plain(table)
             self._number(table, "name")
@@ -320,6 +322,8 @@ class _Owner:
         columns = [name for name in self._shapes[table] if name != "row"]
         with self._source.database.snapshot(self._scope) as tx:
             rows = [self._with_numbers(table, columns, row) for row in self._source.tables.read(tx, table, columns)]
+        if table in LEARNED:
+            rows = [row for row in rows if self._is_to_stay(table, dict(zip(columns, row, strict=True)))]
         if not rows:
             return
         with self._target.database.write(self._scope) as tx:
@@ -337,6 +341,30 @@ class _Owner:
         self._counts[table] += added
         if added < len(missing):
             self._notes.append(f"{len(missing) - added} of {table} are in the target otherwise, and stay so")
+
+    def _is_to_stay(self, table: str, row: Mapping[str, Any]) -> bool:
+        """Whether nothing of a learned row was forgotten in the target."""
+        if table == EVIDENCE and session_key(row["session"]) in self._forgotten:
+            return False
+        return row[LEARNED[table]] not in self._unlearned
+
+    def _newly_unlearned(self) -> set[str]:
+        """Patterns that went with sessions that were forgotten in the target: by the rule of forgetting."""
+        if not self._forgotten or EVIDENCE not in self._shapes:
+            return set()
+        with self._source.database.read(self._scope) as tx:
+            states = {
+                id_: (state, version)
+                for id_, state, version in self._source.tables.read(tx, "patterns", ("id", "state", "version"))
+            }
+            gone: dict[str, list[bool]] = {}
+            for pattern, session in self._source.tables.read(tx, EVIDENCE, ("pattern", "session")):
+                gone.setdefault(pattern, []).append(session_key(session) in self._forgotten)
+        return {
+            pattern
+            for pattern, lost in gone.items()
+            if pattern in states and any(lost) and is_lost(*states[pattern], others=not all(lost))
+        }
 
     def _told(self, table: str, columns: Sequence[str], row: Sequence[Any]) -> bytes:
         shape = self._shapes[table]

@@ -38,6 +38,7 @@ from recollect.text import require_text, storable
 
 FORMAT = 1
 _PAGE = 200
+_EVENTS = 500  # read at a time: a session has no bound
 _MEMORIES = 1_000  # written at a time
 
 
@@ -46,7 +47,7 @@ def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, A
     yield {"type": "recollect", "format": FORMAT, "exported_at": iso(now)}
     for session in _pages(lambda limit, offset: store.sessions.find(scope, limit=limit, offset=offset)):
         yield {"type": "session", **_plain(session, skip=("turns", "flavor", "outcome"))}
-        for event in store.sessions.history(scope, session.id):
+        for event in _events(store, scope, session.id):
             yield {"type": "event", **_plain(event, skip=("position", "raw", "bodies"))}
         for cost in store.captures.costs(scope, session.id):
             yield {"type": "cost", **_plain(cost)}
@@ -178,6 +179,14 @@ def _pages(find: Any) -> Iterator[Any]:
     while page := find(_PAGE, offset):
         yield from page
         offset += len(page)
+
+
+def _events(store: Store, scope: Scope, session: str) -> Iterator[Event]:
+    """Everything said in a session, a page at a time."""
+    after = -1
+    while page := store.sessions.history(scope, session, after=after, first=_EVENTS):
+        yield from page
+        after = page[-1].position
 
 
 def _plain(

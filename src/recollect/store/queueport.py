@@ -18,6 +18,7 @@ TASK_KINDS = ("distill", "gist", "embed", "flood")
 TASK_STATES = ("waiting", "running", "done", "dead", "cancelled")
 ATTEMPTS = 5  # how often a task is begun before it is dead
 ANSWERING = timedelta(minutes=2)  # a request that is not answered by then died: the next of the same key is let in
+PLAIN = "plain:"  # a fingerprint that begins so is of a request whose answer quotes nothing that can be forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,10 @@ class Tasks(Protocol):
         ...
 
     def get(self, scope: Scope, task_id: str) -> Task | None: ...
+    def latest(self, scope: Scope, kind: str, subject: str) -> Task | None:
+        """The owner's task of this kind and subject that is not ended, or else the newest that is."""
+        ...
+
     def cancel(self, scope: Scope, task_id: str, *, at: datetime) -> Task:
         """It is not to be done (any more); NotFound, or Conflict when it is done already."""
         ...
@@ -128,7 +133,8 @@ class Answers(Protocol):
     def begin(self, scope: Scope, key: str, fingerprint: str, *, at: datetime, until: datetime) -> Answered | None:
         """None: it is the caller's to do, and then to `finish` or `drop`; the answer is kept until then.
 
-        The fingerprint is of the request: the same key with another one is "other".
+        The fingerprint is of the request: the same key with another one is "other". Forgetting takes the answers away,
+        and none that is begun by then is kept; one whose fingerprint begins with PLAIN quotes nothing, and stays.
         """
         ...
 

@@ -18,7 +18,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from recollect.errors import Conflict, RecollectError
+from recollect.errors import Conflict, NotFound, RecollectError
 from recollect.text import present
 from recollect.wrap.shelf import MOST, Paper, Shelf, retried
 
@@ -184,9 +184,32 @@ class MemoryTool:
         names = {paper.id: new + paper.name.removeprefix(old) for paper in moved}
         for paper in moved:  # all of them before the first is moved
             _fitting(self._shelf, _checked(names[paper.id], "new_path"), paper.text)
-        for paper in moved:
-            self._shelf.change(paper, name=names[paper.id])
+        left = [paper.name for paper in moved if not self._move(paper, names[paper.id])]
+        if left:
+            raise _Refused(
+                f"Error: {', '.join(left[:5])} kept being changed by others and was not renamed. Rename it again"
+            )
         return f"Successfully renamed {old} to {new}"
+
+    def _move(self, paper: Paper, name: str) -> bool:
+        """Give one file another path, as it reads by then: the others of its folder are moved whatever becomes of it.
+
+        One that somebody deleted or moved meanwhile is left to them; False when others change it each time.
+        """
+
+        def again() -> None:
+            there = self._shelf.get(paper.name)
+            if there is not None and there.id == paper.id:
+                self._shelf.change(there, name=name)
+
+        try:
+            self._shelf.change(paper, name=name)
+        except (Conflict, NotFound):
+            try:
+                retried(again)
+            except (Conflict, NotFound):
+                return False
+        return True
 
     # -- the tree ----------------------------------------------------------------------------------------------------
 

@@ -40,14 +40,10 @@ def change_memory(
     memory, version, changes = opened(who, whose), expected(if_match), given.said()
     if not changes:
         raise InvalidInput("nothing is to be changed", hint="Send at least one field.")
-    archived = changes.pop("archived", None)
-    kept = None
-    if changes:
+    if changes.keys() == {"archived"}:
+        kept = memory.archive(str(memory_id), changes["archived"], expected_version=version)
+    else:
         kept = memory.update(str(memory_id), expected_version=version, **changes)
-        version = kept.version
-    if archived is not None:
-        kept = memory.archive(str(memory_id), archived, expected_version=version)
-    assert kept is not None
     response.headers.update(etag(kept.version))
     return MemoryRecord.of(kept)
 

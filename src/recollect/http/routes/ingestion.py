@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -89,8 +90,8 @@ def ingest_turn(given: TurnGiven, who: Who) -> TurnTaken:
     Through a key without `speak` nothing of it is trusted as the user's own word.
     """
     project = given.context_id or given.project_tag
-    memory, now = who.memory(user=given.user_id, project=project), who.clock()
-    session = given.session_id or f"api:{now:%Y-%m-%d}"
+    memory, at = who.memory(user=given.user_id, project=project), given.occurred_at or who.clock()
+    session = given.session_id or f"api:{at:%Y-%m-%d}"
     said = [("user", given.user_message), ("assistant", given.assistant_message)]
     exchanges = [
         {
@@ -98,7 +99,7 @@ def ingest_turn(given: TurnGiven, who: Who) -> TurnTaken:
             "role": role,
             "content": text,
             "occurred_at": given.occurred_at,
-            "key": None if given.key is None else f"{given.key}:{role}",
+            "key": _known_by(who, given.occurred_at, role) if given.key is None else f"{given.key}:{role}",
             "meta": _noted(given.metadata),
         }
         for role, text in said
@@ -113,14 +114,15 @@ def ingest_events(given: EventsGiven, who: Who) -> EventsTaken:
     memory = opened(who, given)
     exchanges = []
     titles: dict[str, str] = {}
-    for event in given.events:
+    for number, event in enumerate(given.events):
         told = event.model_dump(include={"session", "role", "content", "occurred_at", "key"})
+        told["key"] = event.key or _known_by(who, event.occurred_at, str(number))
         exchanges.append({**told, "meta": _noted(event.metadata)})
         if event.title is not None:
             titles[event.session] = event.title
-    ids = memory.record_many(exchanges)
-    for session, title in titles.items():
+    for session, title in titles.items():  # before the events: once those are there, nothing may fail
         memory.ensure_session(session, title)
+    ids = memory.record_many(exchanges)
     _count(who, "events", len(ids))
     return EventsTaken(ids=ids, accepted=len(ids))
 
@@ -190,8 +192,12 @@ def _count(who: Asked, way: str, number: int = 1) -> None:
         who.metrics.ingested(way, number)
 
 
+def _known_by(who: Asked, occurred_at: datetime | None, which: str) -> str | None:
+    """What a message without a key or a time of its own is known by when its request is sent again."""
+    return None if who.repeat_key is None or occurred_at is not None else f"{who.repeat_key}:{which}"
+
+
 def _distilling(who: Asked, memory: Recollect, session: str) -> str:
-    """The task that makes memories of a session. The write put it; to put it again is to be told which it is."""
-    task = memory.store.tasks.put(memory.scope, "distill", session, at=who.clock())
-    who.serving.ring()
-    return task
+    """The task that makes memories of a session. The write put it, unless nothing was new and it was done long ago."""
+    found = memory.store.tasks.latest(memory.scope, "distill", session)
+    return memory.store.tasks.put(memory.scope, "distill", session, at=who.clock()) if found is None else found.id

@@ -98,7 +98,14 @@ def memories(
 
 def sessions(memory: Recollect, limit: int, place: Place | None) -> tuple[list[Session], Place | None]:
     """One page of sessions, the latest first, and where it goes on. One with new events comes first again."""
-    return _after(memory.sessions, limit, place, lambda one: iso(one.ended_at) if one.ended_at else "")
+
+    def time_of(one: Session) -> str:
+        return iso(one.ended_at) if one.ended_at else ""
+
+    def is_after(one: Session, place: Place) -> bool:
+        return (time_of(one), _Down(one.id)) < (place.at, _Down(place.id))
+
+    return _after(memory.sessions, limit, place, is_after, time_of)
 
 
 def tasks(memory: Recollect, limit: int, place: Place | None, state: str | None) -> tuple[list[Task], Place | None]:
@@ -107,32 +114,32 @@ def tasks(memory: Recollect, limit: int, place: Place | None, state: str | None)
     def find(limit: int, offset: int) -> list[Task]:
         return memory.store.tasks.find(memory.scope, state=state, limit=limit, offset=offset)
 
-    start = 0 if place is None else max(0, place.number - _OVERLAP)
-    found = find(limit + 1 + 2 * _OVERLAP, start)
-    rest = found if place is None else [one for one in found if one.id < place.id]  # ids are made in order of time
-    page = rest[:limit]
-    if not page or (len(rest) <= limit and len(found) <= limit + 2 * _OVERLAP):
-        return page, None
-    return page, Place("", page[-1].id, start + found.index(page[-1]) + 1)
+    def is_after(one: Task, place: Place) -> bool:
+        return one.id < place.id  # ids are made in order of time
+
+    return _after(find, limit, place, is_after, lambda one: "")
 
 
 def _after(
-    find: Callable[[int, int], Sequence[_R]], limit: int, place: Place | None, time_of: Callable[[_R], str]
+    find: Callable[[int, int], Sequence[_R]],
+    limit: int,
+    place: Place | None,
+    is_after: Callable[[_R, Place], bool],
+    time_of: Callable[[_R], str],
 ) -> tuple[list[_R], Place | None]:
-    """Rows in the order of time, the latest first, then of id: those after a place, sought around where it was."""
-    start = 0 if place is None else max(0, place.number - _OVERLAP)
-    found = list(find(limit + 1 + 2 * _OVERLAP, start))
-    rest = found
-    if place is not None:
-        rest = [one for one in found if (time_of(one), _Down(one.id)) < (place.at, _Down(place.id))]
-    page = rest[:limit]
-    if len(rest) <= limit and len(found) <= limit + 2 * _OVERLAP:
-        return page, None
-    if not page:  # much was added before the place: look further on
-        assert place is not None
-        return _after(find, limit, place._replace(number=start + len(found) + _OVERLAP), time_of)
-    last = page[-1]
-    return page, Place(time_of(last), last.id, start + found.index(last) + 1)
+    """The rows after a place, in their order, sought around where it was."""
+    number = 0 if place is None else place.number
+    while True:
+        start = max(0, number - _OVERLAP)
+        found = list(find(limit + 1 + 2 * _OVERLAP, start))
+        rest = found if place is None else [one for one in found if is_after(one, place)]
+        page = rest[:limit]
+        if len(rest) <= limit and len(found) <= limit + 2 * _OVERLAP:
+            return page, None
+        if page:
+            last = page[-1]
+            return page, Place(time_of(last), last.id, start + found.index(last) + 1)
+        number = start + len(found) + _OVERLAP  # much was added before the place: look further on
 
 
 class _Down(str):

@@ -154,7 +154,7 @@ class TurnGiven(Given):
     user_message: Message
     assistant_message: Message
     session_id: SessionId | None = None
-    """The conversation; without it, `api:` and the day."""
+    """The conversation; without it, `api:` and the day it was said."""
     context_id: ContextId | None = None
     """The project."""
     project_tag: ContextId | None = None

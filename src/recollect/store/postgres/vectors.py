@@ -10,7 +10,7 @@ from recollect.model import TIERS, Scope, Tier
 from recollect.store.port import Waiting
 from recollect.store.rows import index
 from recollect.store.rows.tx import Tx
-from recollect.store.rows.vectors import RowVectors, activate
+from recollect.store.rows.vectors import Queued, RowVectors, activate, in_turn
 from recollect.store.searchtext import embedded_texts
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ class PostgresVectors(RowVectors):
     """The queue of texts without a vector, and the vectors."""
 
     def waiting(self, limit: int) -> list[Waiting]:
-        """Texts without a vector: memories before gists before turns, the newest first."""
-        found: list[tuple[Scope, Tier, int, int]] = []
+        """Texts without a vector, in turn by owner: memories before gists before turns, the newest first."""
+        queued: list[Queued[Scope]] = []
         with self._db.read(None) as tx:
             for tier in TIERS:
-                if len(found) < limit:
-                    rows = tx.run("vectors.waiting", {"tier": tier, "limit": limit - len(found)})
-                    found += [(Scope.of_owner(tenant, user), tier, doc, ticket) for tenant, user, doc, ticket in rows]
+                rows = tx.run("vectors.waiting", {"tier": tier, "limit": limit})
+                queued += [(Scope.of_owner(tenant, user), tier, doc, ticket) for tenant, user, doc, ticket in rows]
+        found = in_turn(queued, limit)
         by_owner: dict[Scope, list[int]] = defaultdict(list)
         for place, (scope, *_) in enumerate(found):
             by_owner[scope].append(place)

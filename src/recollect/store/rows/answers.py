@@ -14,9 +14,16 @@ from recollect.store.rows.tasks import drop_before
 from recollect.store.rows.tx import Database, Tx
 
 
-def forget_answers(tx: Tx, owner: int) -> None:
-    """Take all of an owner's away: an answer may quote what is forgotten."""
+def forget_answers(tx: Tx, owner: int, *, everything: bool = False) -> None:
+    """Take an owner's away, and keep none that is begun: an answer may quote what is forgotten.
+
+    What says of itself that it quotes nothing stays: whoever forgets something and did not hear so asks again.
+    """
+    if everything:
+        tx.run("answers.forget_all", {"owner": owner})
+        return
     tx.run("answers.forget", {"owner": owner})
+    tx.run("answers.spoil", {"owner": owner})
 
 
 class RowAnswers:
@@ -44,15 +51,17 @@ class RowAnswers:
         return Answered("running") if status is None else Answered("done", status, bytes(body))
 
     def finish(self, scope: Scope, key: str, *, status: int, body: bytes, at: datetime) -> None:
-        self._change("finish", scope, {"key": _name(scope, key), "status": status, "body": body})
+        with self._db.touch(scope.within(None)) as tx:
+            if tx.rows is None:
+                return
+            asked = {"owner": tx.rows.owner, "key": _name(scope, key)}
+            if tx.run("answers.finish", {**asked, "status": status, "body": body}).fetchone() is None:
+                tx.run("answers.drop", asked)
 
     def drop(self, scope: Scope, key: str) -> None:
-        self._change("drop", scope, {"key": _name(scope, key)})
-
-    def _change(self, query: str, scope: Scope, params: dict[str, object]) -> None:
         with self._db.touch(scope.within(None)) as tx:
             if tx.rows is not None:
-                tx.run(f"answers.{query}", {"owner": tx.rows.owner, **params})
+                tx.run("answers.drop", {"owner": tx.rows.owner, "key": _name(scope, key)})
 
     def tidy(self, *, before: datetime) -> int:
         return drop_before(self._db, "answers.over", "answers.tidy", before)

@@ -80,7 +80,7 @@ class RowKeeping(ABC):
             if gone := forget_patterns(tx, rows):
                 counts["patterns"] += gone
             tx.run("keeping.drop_projects", rows.params())
-            forget_answers(tx, rows.owner)
+            forget_answers(tx, rows.owner, everything=rows.any_project)
             if rows.any_project:
                 forget_tasks(tx, rows.owner)
                 tx.run("keeping.drop_transcripts", {"owner": rows.owner})

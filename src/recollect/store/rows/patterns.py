@@ -62,23 +62,27 @@ class RowPatterns:
         *,
         at: datetime,
         was: int | None,
-        told: PatternVersion | None = None,
+        told: Sequence[PatternVersion] = (),
         evidence: Sequence[Sighting] | None = None,
     ) -> Pattern:
         with self._db.write(scope) as tx:
             owner = tx.ensure().owner
+            if was is not None and _found(tx, pattern.id) is None:
+                raise NotFound(f"no pattern {pattern.id[:60]}")
             if tx.one("patterns.version", {"owner": owner, "id": pattern.id}) != was:
                 raise Conflict(
                     f"pattern {pattern.id} was changed in the meantime", hint="Look at it again, then decide."
                 )
-            home = pattern.projects[0] if len(pattern.projects) == 1 else None
+            home = _home(pattern)
+            if scope.project is not None and home not in (None, scope.project):
+                raise InvalidInput("the sessions of this pattern are not all in this project")
             kept = {"owner": owner, "id": pattern.id, "state": pattern.state, "version": pattern.version, "home": home}
             tx.run("patterns.put", {**kept, "content": _content(pattern), "at": iso(at)})
-            if told is not None:
-                version = {"owner": owner, "pattern": pattern.id, "version": told.version, "at": iso(told.at)}
-                tx.run("patterns.put_version", {**version, "content": _content(told)})
+            for one in told:
+                version = {"owner": owner, "pattern": pattern.id, "version": one.version, "at": iso(one.at)}
+                tx.run("patterns.put_version", {**version, "content": _content(one)})
             if evidence is not None:
-                _put_evidence(tx, owner, pattern.id, evidence)
+                _put_evidence(tx, tx.ensure(), pattern.id, evidence)
         return pattern
 
     def versions(self, scope: Scope, pattern_id: str) -> list[PatternVersion]:
@@ -137,18 +141,23 @@ class RowPatterns:
 
 
 def forget_evidence(tx: Tx, owner: int, session: str) -> int:
-    """Take away what a session shows; returns how many patterns went with it.
-
-    What nobody decided on and nobody worded may hold the session's words: it goes, and is found again if others show
-    it. Of what a person decided on, only what was approved stays when nothing shows it any more.
-    """
+    """Take away what a session shows; returns how many patterns went with it."""
     gone = 0
     for pattern, state, version, others in tx.run("patterns.shown_by", {"owner": owner, "session": session}).fetchall():
-        if (state == "candidate" and version == 1) or (state != "approved" and not others):
+        if is_lost(state, version, others=bool(others)):
             _drop(tx, owner, pattern)
             gone += 1
     tx.run("patterns.forget_session", {"owner": owner, "session": session})
     return gone
+
+
+def is_lost(state: str, version: int, *, others: bool) -> bool:
+    """Whether a pattern goes with a session that shows it.
+
+    What nobody decided on and nobody worded may hold the session's words: it goes, and is found again if others show
+    it. Of what a person decided on, only what was approved stays when nothing shows it any more.
+    """
+    return (state == "candidate" and version == 1) or (state != "approved" and not others)
 
 
 def forget_patterns(tx: Tx, rows: Rows) -> int:
@@ -166,12 +175,17 @@ def _drop(tx: Tx, owner: int, pattern: str) -> None:
         tx.run(f"patterns.{query}", {"owner": owner, "id": pattern})
 
 
-def _put_evidence(tx: Tx, owner: int, pattern: str, evidence: Sequence[Sighting]) -> None:
-    tx.run("patterns.drop_evidence", {"owner": owner, "pattern": pattern})
+def _home(pattern: Pattern) -> str | None:
+    """The project all of its sessions are in; nothing when they are in several, None when they are in none."""
+    return (pattern.projects[0] if len(pattern.projects) == 1 else "") if pattern.projects else None
+
+
+def _put_evidence(tx: Tx, rows: Rows, pattern: str, evidence: Sequence[Sighting]) -> None:
+    tx.run("patterns.drop_evidence", {"owner": rows.owner, "pattern": pattern})
     newest = sorted(evidence, key=lambda one: (one.at, one.session), reverse=True)[:MOST_SIGHTINGS]
     for one in newest:
-        if tx.one("patterns.is_session", {"owner": owner, "session": one.session}):
-            row = {"owner": owner, "pattern": pattern, "session": one.session, "at": iso(one.at)}
+        if tx.one("keeping.session", {**rows.params(), "id": one.session}):
+            row = {"owner": rows.owner, "pattern": pattern, "session": one.session, "at": iso(one.at)}
             tx.run("patterns.put_evidence", {**row, "content": _content(one)})
 
 

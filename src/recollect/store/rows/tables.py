@@ -17,6 +17,9 @@ NOT_OWNED = frozenset({"owners", "meta", "models"})
 DERIVED = frozenset({"vectors", "pending", "indexed", "words", "engine_changes"})
 PASSING = frozenset({"tasks", "answers"})  # what is being done and was answered here: nothing to take along
 VERSIONS = "memory_versions"  # in the embedded store the one table of an owner's that does not name them
+EVIDENCE = "pattern_evidence"  # what sessions show, by their names
+# What was learned from sessions, and the column that names the pattern.
+LEARNED = {"patterns": "id", "pattern_versions": "pattern", EVIDENCE: "pattern", "rollouts": "pattern"}
 
 Record = dict[str, Any]
 Shapes = Mapping[str, Mapping[str, str]]  # table -> column -> number, real, text, bytes, time, json or flag

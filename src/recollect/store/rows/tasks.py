@@ -129,6 +129,14 @@ class RowTasks:
         with self._db.read(scope) as tx:
             return _found(tx, scope, task_id)
 
+    def latest(self, scope: Scope, kind: str, subject: str) -> Task | None:
+        with self._db.read(scope.within(None)) as tx:
+            if tx.rows is None:
+                return None
+            asked = {"owner": tx.rows.owner, "kind": kind, "subject": subject}
+            row = tx.run("tasks.open", asked).fetchone() or tx.run("tasks.ended", asked).fetchone()
+            return None if row is None else _task(scope, row)
+
     def cancel(self, scope: Scope, task_id: str, *, at: datetime) -> Task:
         return self._change("cancel", scope, task_id, at, "cancelled")
 

@@ -9,7 +9,7 @@ from recollect.model import TIERS, Tier
 from recollect.store.port import Waiting
 from recollect.store.rows import index
 from recollect.store.rows.tx import Tx
-from recollect.store.rows.vectors import RowVectors, activate
+from recollect.store.rows.vectors import Queued, RowVectors, activate, in_turn
 from recollect.store.searchtext import embedded_texts
 
 if TYPE_CHECKING:
@@ -20,15 +20,14 @@ class SqliteVectors(RowVectors):
     """The queue of texts without a vector, and the vectors."""
 
     def waiting(self, limit: int) -> list[Waiting]:
-        """Texts without a vector: memories before gists before turns, the newest first."""
-        found: list[Waiting] = []
+        """Texts without a vector, in turn by owner: memories before gists before turns, the newest first."""
+        found: list[Queued[int]] = []
         with self._db.read(None) as tx:
             for tier in TIERS:
-                rows = list(tx.run("vectors.waiting", {"tier": tier, "limit": limit - len(found)}))
-                found += [Waiting(tier, doc, ticket, *_texts(tx, tier, doc)) for doc, ticket in rows]
-                if len(found) >= limit:
-                    break
-        return found
+                rows = tx.run("vectors.waiting", {"tier": tier, "limit": limit})
+                found += [(owner, tier, doc, ticket) for owner, doc, ticket in rows]
+            chosen = in_turn(found, limit)
+            return [Waiting(tier, doc, ticket, *_texts(tx, tier, doc)) for _, tier, doc, ticket in chosen]
 
     def put(self, model: tuple[str, int], vectors: Iterable[tuple[Waiting, Matrix]]) -> int:
         """Store vectors made by `model`; one made for a text that has changed since stays queued."""

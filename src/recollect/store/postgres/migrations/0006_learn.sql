@@ -7,7 +7,7 @@ CREATE TABLE patterns (
   id         text NOT NULL COLLATE "C",
   state      text NOT NULL COLLATE "C" CHECK (state IN ('candidate', 'approved', 'rejected', 'retired', 'merged')),
   version    bigint NOT NULL,
-  home       text COLLATE "C",        -- the one project all of its sessions are in, if there is one
+  home       text COLLATE "C",        -- the project all of its sessions are in; '' when they are in several, NULL in none
   content    json NOT NULL,           -- everything else about it
   made_at    timestamptz NOT NULL,
   updated_at timestamptz NOT NULL,

@@ -68,11 +68,30 @@ CREATE OR REPLACE FUNCTION every_owner() RETURNS TABLE (tenant text, username te
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
 'SELECT o.tenant, o.username FROM owners o WHERE current_tenant() IS NULL ORDER BY o.tenant, o.row';
 
--- Texts of a tier that wait for a vector, the newest first.
+-- Texts of a tier that wait for a vector: of every owner who waits the newest few, in slices of 16. First one of each, the
+-- smallest before the others, then the next of each, so that nobody's import is before everybody else's texts. Which owners
+-- there are is found by going from one to the next in the index; the more there are, the fewer of each are looked at.
 CREATE OR REPLACE FUNCTION waiting(_tier text, _limit integer) RETURNS TABLE (tenant text, username text, doc bigint, ticket bigint)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
-'SELECT o.tenant, o.username, p.doc, p.ticket FROM pending p JOIN owners o ON o.tenant = p.tenant AND o.row = p.owner
- WHERE p.tier = _tier AND current_tenant() IS NULL ORDER BY p.doc DESC LIMIT _limit';
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
+  WITH RECURSIVE who AS (
+    (SELECT p.tenant, p.owner FROM pending p WHERE current_tenant() IS NULL ORDER BY p.tenant, p.owner LIMIT 1)
+    UNION ALL
+    SELECT n.tenant, n.owner FROM who w CROSS JOIN LATERAL (
+      SELECT p.tenant, p.owner FROM pending p WHERE (p.tenant, p.owner) > (w.tenant, w.owner)
+      ORDER BY p.tenant, p.owner LIMIT 1) n),
+  share AS (SELECT least(_limit, greatest(16, 4096 / greatest(count(*), 1))) AS most FROM who),
+  placed AS (
+    SELECT w.tenant, w.owner, d.doc, d.ticket, (d.place - 1) / 16 AS slice FROM who w CROSS JOIN LATERAL (
+      SELECT p.doc, p.ticket, row_number() OVER (ORDER BY p.doc DESC) AS place FROM pending p
+      WHERE p.tenant = w.tenant AND p.owner = w.owner AND p.tier = _tier
+      ORDER BY p.doc DESC LIMIT (SELECT s.most FROM share s)) d),
+  chosen AS (
+    SELECT p.*, count(*) OVER own AS size, max(p.doc) OVER own AS newest FROM placed p
+    WINDOW own AS (PARTITION BY p.tenant, p.owner, p.slice)
+    ORDER BY p.slice, size, newest DESC, p.doc DESC LIMIT _limit)
+  SELECT o.tenant, o.username, c.doc, c.ticket FROM chosen c JOIN owners o ON o.tenant = c.tenant AND o.row = c.owner
+  ORDER BY c.slice, c.size, c.newest DESC, c.doc DESC
+$$;
 
 -- Whose these waiting documents are.
 CREATE OR REPLACE FUNCTION whose(_tier text, _docs bigint[]) RETURNS TABLE (doc bigint, tenant text, username text)
@@ -127,12 +146,16 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
 'SELECT o.tenant, o.username, t.id FROM tasks t JOIN owners o ON o.tenant = t.tenant AND o.row = t.owner
  WHERE (_state IS NULL OR t.state = _state) AND current_tenant() IS NULL ORDER BY t.row DESC LIMIT _limit';
 
--- How long the queue is.
+-- How long the queue is. What was begun and put off because somebody else is at it (a gist waits by itself) waits since it
+-- was put.
 CREATE OR REPLACE FUNCTION task_totals(_at timestamptz)
 RETURNS TABLE (state text, kind text, later boolean, counted bigint, oldest timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
-$$SELECT t.state, t.kind, t.due_at > _at, count(*), min(t.due_at) FROM tasks t
-  WHERE t.state IN ('waiting', 'running', 'dead') AND current_tenant() IS NULL GROUP BY t.state, t.kind, t.due_at > _at$$;
+$$SELECT t.state, t.kind, t.due_at > _at AND NOT p.off, count(*), min(CASE WHEN p.off THEN t.made_at ELSE t.due_at END)
+  FROM tasks t CROSS JOIN LATERAL (
+    SELECT t.state = 'waiting' AND t.due_at > _at AND t.claim > 0 AND t.attempts = 0 AND t.error IS NULL AND t.kind <> 'gist') p (off)
+  WHERE t.state IN ('waiting', 'running', 'dead') AND current_tenant() IS NULL
+  GROUP BY t.state, t.kind, t.due_at > _at AND NOT p.off$$;
 
 -- Whose tasks ended, or whose answers were to be kept until, before a time.
 CREATE OR REPLACE FUNCTION tidied(_what text, _before timestamptz) RETURNS TABLE (tenant text, username text)

@@ -12,9 +12,10 @@ RETURNING 1;
 -- name: get
 SELECT fingerprint, status, body FROM answers WHERE tenant = :tenant AND owner = :owner AND key = :key;
 
+-- A body before there is a status: something was forgotten since it was begun, which the answer may quote.
 -- name: finish
 UPDATE answers SET status = :status, body = :body
-WHERE tenant = :tenant AND owner = :owner AND key = :key AND status IS NULL;
+WHERE tenant = :tenant AND owner = :owner AND key = :key AND status IS NULL AND body IS NULL RETURNING 1;
 
 -- name: drop
 DELETE FROM answers WHERE tenant = :tenant AND owner = :owner AND key = :key AND status IS NULL;
@@ -26,4 +27,11 @@ SELECT tenant, username FROM tidied('answers', :before);
 DELETE FROM answers WHERE tenant = :tenant AND owner = :owner AND until < :before RETURNING 1;
 
 -- name: forget
+DELETE FROM answers WHERE tenant = :tenant AND owner = :owner AND status IS NOT NULL AND NOT starts_with(fingerprint, 'plain:');
+
+-- name: spoil
+UPDATE answers SET body = ''
+WHERE tenant = :tenant AND owner = :owner AND status IS NULL AND NOT starts_with(fingerprint, 'plain:');
+
+-- name: forget_all
 DELETE FROM answers WHERE tenant = :tenant AND owner = :owner;

@@ -57,6 +57,12 @@ WHERE tenant = :tenant AND owner = :owner AND id = :id AND claim = :claim AND st
 -- name: get
 SELECT {task} FROM tasks WHERE tenant = :tenant AND owner = :owner AND id = :id AND {task_visible};
 
+-- name: open
+SELECT {task} FROM tasks WHERE tenant = :tenant AND owner = :owner AND kind = :kind AND subject = :subject AND state IN ('waiting', 'running');
+
+-- name: ended
+SELECT {task} FROM tasks WHERE tenant = :tenant AND owner = :owner AND kind = :kind AND subject = :subject ORDER BY row DESC LIMIT 1;
+
 -- name: find
 SELECT {task} FROM tasks
 WHERE tenant = :tenant AND owner = :owner AND (:state::text IS NULL OR state = :state) AND (:kind::text IS NULL OR kind = :kind)

@@ -6,7 +6,7 @@ CREATE TABLE patterns (
   id         TEXT NOT NULL,
   state      TEXT NOT NULL CHECK (state IN ('candidate', 'approved', 'rejected', 'retired', 'merged')),
   version    INTEGER NOT NULL,
-  home       TEXT,                    -- the one project all of its sessions are in, if there is one
+  home       TEXT,                    -- the project all of its sessions are in; '' when they are in several, NULL in none
   content    TEXT NOT NULL,           -- everything else about it, as JSON
   made_at    TEXT NOT NULL,
   updated_at TEXT NOT NULL,

@@ -11,8 +11,10 @@ RETURNING 1;
 -- name: get
 SELECT fingerprint, status, body FROM answers WHERE owner = :owner AND key = :key;
 
+-- A body before there is a status: something was forgotten since it was begun, which the answer may quote.
 -- name: finish
-UPDATE answers SET status = :status, body = :body WHERE owner = :owner AND key = :key AND status IS NULL;
+UPDATE answers SET status = :status, body = :body
+WHERE owner = :owner AND key = :key AND status IS NULL AND body IS NULL RETURNING 1;
 
 -- name: drop
 DELETE FROM answers WHERE owner = :owner AND key = :key AND status IS NULL;
@@ -24,4 +26,10 @@ SELECT DISTINCT o.tenant, o.user FROM answers a JOIN owners o ON o.row = a.owner
 DELETE FROM answers WHERE owner = :owner AND until < :before RETURNING 1;
 
 -- name: forget
+DELETE FROM answers WHERE owner = :owner AND status IS NOT NULL AND fingerprint NOT LIKE 'plain:%';
+
+-- name: spoil
+UPDATE answers SET body = x'' WHERE owner = :owner AND status IS NULL AND fingerprint NOT LIKE 'plain:%';
+
+-- name: forget_all
 DELETE FROM answers WHERE owner = :owner;

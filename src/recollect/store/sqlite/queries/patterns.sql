@@ -35,13 +35,12 @@ DELETE FROM pattern_evidence WHERE owner = :owner AND pattern = :pattern;
 SELECT session, content, at FROM pattern_evidence WHERE owner = :owner AND pattern = :pattern
 ORDER BY at DESC, session LIMIT :limit;
 
--- name: is_session
-SELECT 1 FROM sessions WHERE owner = :owner AND id = :session;
-
 -- name: put_rollout
 INSERT INTO rollouts (owner, id, pattern, state, content, begun_at, ended_at)
 VALUES (:owner, :id, :pattern, :state, :content, :begun_at, :ended_at)
-ON CONFLICT (owner, id) DO UPDATE SET state = excluded.state, content = excluded.content, ended_at = excluded.ended_at;
+ON CONFLICT (owner, id) DO UPDATE
+SET state = excluded.state, content = excluded.content, ended_at = excluded.ended_at
+WHERE rollouts.pattern = excluded.pattern;
 
 -- name: rollouts
 SELECT r.id, r.pattern, r.state, r.content, r.begun_at, r.ended_at FROM rollouts r

@@ -60,6 +60,12 @@ WHERE owner = :owner AND id = :id AND claim = :claim AND state = 'running' RETUR
 -- name: get
 SELECT {task} FROM tasks WHERE owner = :owner AND id = :id AND {task_visible};
 
+-- name: open
+SELECT {task} FROM tasks WHERE owner = :owner AND kind = :kind AND subject = :subject AND state IN ('waiting', 'running');
+
+-- name: ended
+SELECT {task} FROM tasks WHERE owner = :owner AND kind = :kind AND subject = :subject ORDER BY row DESC LIMIT 1;
+
 -- name: find
 SELECT {task} FROM tasks
 WHERE owner = :owner AND (:state IS NULL OR state = :state) AND (:kind IS NULL OR kind = :kind)
@@ -78,9 +84,13 @@ WHERE owner = :owner AND id = :id AND state IN ('waiting', 'running', 'dead');
 UPDATE tasks SET state = 'waiting', attempts = 0, due_at = :at, ended_at = NULL, error = NULL, worker = NULL, again = 0
 WHERE owner = :owner AND id = :id AND state <> 'running';
 
+-- What was begun and put off because somebody else is at it (a gist waits by itself) waits since it was put.
 -- name: totals
-SELECT state, kind, due_at > :at, count(*), min(due_at) FROM tasks
-WHERE state IN ('waiting', 'running', 'dead') GROUP BY state, kind, due_at > :at;
+SELECT state, kind, due_at > :at AND NOT put_off AS later, count(*), min(CASE WHEN put_off THEN made_at ELSE due_at END) FROM (
+  SELECT state, kind, due_at, made_at,
+    state = 'waiting' AND due_at > :at AND claim > 0 AND attempts = 0 AND error IS NULL AND kind <> 'gist' AS put_off
+  FROM tasks WHERE state IN ('waiting', 'running', 'dead'))
+GROUP BY state, kind, later;
 
 -- name: ended_before
 SELECT DISTINCT o.tenant, o.user FROM tasks t JOIN owners o ON o.row = t.owner

@@ -13,8 +13,24 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 -- name: deactivate
 DELETE FROM meta WHERE key IN ('embedding_model', 'vector_engine');
 
+-- Of every owner who waits the newest few, in slices of 16: first one of each, the smallest before the others, then the next
+-- of each. So nobody's import is before everybody else's texts. Which owners there are is found by going from one to the next
+-- in the index; the more there are, the fewer of each are looked at.
 -- name: waiting
-SELECT doc, ticket FROM pending WHERE tier = :tier ORDER BY doc DESC LIMIT :limit;
+WITH RECURSIVE who (owner) AS MATERIALIZED (
+  SELECT min(owner) FROM pending INDEXED BY pending_by_owner WHERE tier = :tier
+  UNION ALL
+  SELECT (SELECT min(p.owner) FROM pending p INDEXED BY pending_by_owner WHERE p.tier = :tier AND p.owner > who.owner)
+  FROM who WHERE who.owner IS NOT NULL),
+share (most) AS MATERIALIZED (SELECT min(:limit, max(16, 4096 / max(count(owner), 1))) FROM who),
+placed AS (
+  SELECT p.owner, p.doc, p.ticket, (row_number() OVER (PARTITION BY p.owner ORDER BY p.doc DESC) - 1) / 16 AS slice
+  FROM who CROSS JOIN pending p INDEXED BY pending_by_owner
+  WHERE p.tier = :tier AND p.owner = who.owner AND p.doc >= ifnull((
+    SELECT n.doc FROM pending n INDEXED BY pending_by_owner WHERE n.tier = :tier AND n.owner = who.owner
+    ORDER BY n.doc DESC LIMIT 1 OFFSET (SELECT most - 1 FROM share)), 0))
+SELECT owner, doc, ticket FROM placed
+ORDER BY slice, count(*) OVER (PARTITION BY owner, slice), max(doc) OVER (PARTITION BY owner, slice) DESC, doc DESC LIMIT :limit;
 
 -- name: pending
 SELECT count(*) FROM pending;
