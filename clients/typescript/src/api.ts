@@ -2133,7 +2133,7 @@ export interface components {
             assistant_message: string;
             /**
              * Session Id
-             * @description The conversation; without it, `api:` and the day.
+             * @description The conversation; without it, `api:` and the day it was said.
              */
             session_id?: string | null;
             /**
@@ -4445,10 +4445,7 @@ export interface operations {
     search: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4580,10 +4577,7 @@ export interface operations {
     context: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4715,10 +4709,7 @@ export interface operations {
     messages: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4850,10 +4841,7 @@ export interface operations {
     prompt: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -4985,10 +4973,7 @@ export interface operations {
     search_records: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
-                "Idempotency-Key"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
