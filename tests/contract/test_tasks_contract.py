@@ -428,3 +428,18 @@ def test_who_is_forgotten_leaves_no_task(store: Store, hold: Hold, outside: Outs
     assert kinds(store) == []
     assert len(kinds(store, BOB)) == 2
     assert outside("SELECT count(*) FROM tasks") == [(2,)]
+
+
+def test_the_latest_is_the_one_that_is_not_ended_or_the_newest_that_is(store: Store) -> None:
+    assert store.tasks.latest(ANN, "distill", "chat:1") is None
+    first = put(store)
+    store.tasks.finish(claim(store)[0], at=T0)
+    second_one = put(store)
+    store.tasks.cancel(ANN, second_one, at=T0)
+    for expected in (second_one, first):
+        found = store.tasks.latest(ANN.within("tide"), "distill", "chat:1")
+        assert found is not None
+        assert found.id == expected
+        store.tasks.requeue(ANN, first, at=T0)
+    assert store.tasks.latest(ANN, "gist", "chat:1") is None
+    assert store.tasks.latest(BOB, "distill", "chat:1") is None
