@@ -264,7 +264,7 @@ class Gate:
 
     def _count(self, error: RecollectError) -> None:
         if isinstance(error, StoreError | QuotaExceeded):
-            logging.getLogger(__name__).warning("a request was refused: %s", error.code)
+            logging.getLogger(__name__).warning("a request was refused: %s", type(error).__name__)
         if self._metrics is not None and isinstance(error, QuotaExceeded):
             self._metrics.quota_refused()
         elif self._metrics is not None and isinstance(error, StoreError):

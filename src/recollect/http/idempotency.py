@@ -108,7 +108,7 @@ class Repeats:
             else:
                 answers.drop(one.scope, one.key)
         except RecollectError as error:  # it is done: that this cannot be written down does not undo it
-            logging.getLogger(__name__).warning("an answer could not be kept: %s", error.code)
+            logging.getLogger(__name__).warning("an answer could not be kept: %s", type(error).__name__)
 
 
 async def _again(passing: Passing, before: Answered) -> None:
