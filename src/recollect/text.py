@@ -55,10 +55,15 @@ def require_text(value: object, what: str, limit: int = MAX_MEMORY_CHARS) -> str
             f"{what} has {len(value):,} characters; the limit is {limit:,}",
             hint="Keep the sentence that matters, or record the whole text as a conversation turn.",
         )
+    require_storable(value, what)
+    return value
+
+
+def require_storable(value: str, what: str) -> None:
+    """InvalidInput when no store can hold the text."""
     bad = _UNSTORABLE.search(value)
     if bad:
         raise InvalidInput(f"{what} holds a character that cannot be stored (U+{ord(bad[0]):04X} at {bad.start()})")
-    return value
 
 
 def content_hash(text: str) -> str:

@@ -13,7 +13,7 @@ from tests.services.stores import Emptied
 
 # Tried elsewhere in this file, or with files and logins of their own.
 ELSEWHERE = {"backup", "restore", "move", "install", "uninstall", "demo", "mcp", "hook", "database"}
-NEW = {"keys", "quota", "audit", "contexts", "commons"}  # their own tests run on both stores
+NEW = {"keys", "quota", "audit", "contexts", "commons", "serve", "bus"}  # their own tests run on both stores
 
 
 @pytest.fixture
@@ -61,6 +61,10 @@ def test_every_verb_that_looks_works(cli: Cli, url: str) -> None:
         "budget": (),
         "model": (),
         "maintain": (),
+        "detect": (),
+        "patterns": (),
+        "tasks": (),
+        "worker": ("--once",),
     }
     assert set(tried) | ELSEWHERE | NEW | {"reembed"} >= set(VERBS) - NEW
     for verb, words in tried.items():

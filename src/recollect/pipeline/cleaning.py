@@ -10,7 +10,7 @@ from typing import Any
 
 from recollect.errors import InvalidInput
 from recollect.settings import Settings
-from recollect.text import storable
+from recollect.text import require_storable
 
 CLEANED = ("content", "why")
 
@@ -24,8 +24,7 @@ def without_secrets(given: Mapping[str, Any], settings: Settings) -> tuple[dict[
     clean, taken = dict(given), 0
     for name in CLEANED:
         if isinstance(clean.get(name), str):
-            if storable(clean[name]) != clean[name]:
-                raise InvalidInput(f"{name} holds a character that cannot be stored")
+            require_storable(clean[name], name)
             clean[name], found = redactor.redact(clean[name])
             taken += sum(found.values())
     if isinstance(clean.get("content"), str) and not clean["content"].strip():

@@ -315,6 +315,8 @@ def _repair(place: Place, console: Output) -> list[Finding]:
     """Make the index again; when the file itself is damaged, save what can be read of it."""
     try:
         with open_place(place) as memory:
+            if not place.loaded.settings.database_url and _has_bad_pages(memory):
+                return _salvage_after(memory, place, console, StoreCorrupt("pages"))
             try:
                 counts = memory.store.keeping.rebuild()
             except RecollectError as error:
@@ -327,6 +329,14 @@ def _repair(place: Place, console: Output) -> list[Finding]:
         if place.loaded.settings.database_url:
             raise
         return _salvage(place, console)
+
+
+def _has_bad_pages(memory: Recollect) -> bool:
+    """Whether the file itself is damaged, and not only an index in it that can be made again: then nothing more is
+    written into it.
+    """
+    found = memory.health(deep=True).checks.get("pages", "")
+    return any("FTS5" not in part for part in found.split("; ") if part)
 
 
 def _salvage_after(memory: Recollect, place: Place, console: Output, error: RecollectError) -> list[Finding]:
