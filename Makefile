@@ -24,9 +24,11 @@ $(WEIGHTS)/model.safetensors: | $(READY)
 demo: $(READY) $(WEIGHTS)/model.safetensors  ## install, then remember and recall on sample sessions
 	$(BIN)/recollect demo --model-dir $(WEIGHTS)
 
-# The hash seed is fixed so that every worker collects the same tests; a file's tests stay together.
+# The hash seed is fixed so that every worker collects the same tests; a file's tests stay together, in the order that
+# tests/conftest.py gives (the long ones first). One worker more than there are processors: much of it is waiting.
+WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 1)")
 test: lint $(WEIGHTS)/model.safetensors  ## everything
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n auto --dist loadfile -m "not soak"
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not soak"
 
 # In memory where there is room for it: the quick run proves behaviour, not durability.
 QUICK_TMP := $(shell test -w /dev/shm && echo --basetemp=/dev/shm/recollect-quick-$$(id -u))

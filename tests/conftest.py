@@ -56,11 +56,22 @@ SLOW = frozenset(
     unit/test_rules_hostile unit/test_weights_install""".split()
 )
 
+LONGEST = {
+    "test_typescript",
+    "test_moving",
+    "test_isolation_contract",
+    "test_raw_sql",
+    "test_undone_isolation",
+    "test_serve",
+}
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "/".join(item.path.with_suffix("").parts[-2:]) in SLOW:
             item.add_marker(pytest.mark.slow)
+    # Real agents and Node take minutes, and a file is one worker's: whoever began one last would hold up the end.
+    items.sort(key=lambda item: item.path.parent.name != "hosts" and item.path.stem not in LONGEST)
 
 
 @pytest.fixture(autouse=True)
