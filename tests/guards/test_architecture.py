@@ -35,7 +35,7 @@ VALUES = {
 }
 # A stage may import the values, itself, and what stands before it.
 STAGES = ["models", "capture", "distill", "store", "recall", "inject", "learn", "pipeline", "facade"]
-SHELLS = {"bus", "cli", "client", "http", "install", "mcp", "metrics", "serving", "tracing", "warm", "wrap"}
+SHELLS = {"bus", "cli", "client", "http", "install", "mcp", "metrics", "serving", "tracing", "warm", "web", "wrap"}
 
 
 def modules() -> list[tuple[str, Path]]:

@@ -60,6 +60,8 @@ BAD_BODIES: dict[str, tuple[str, dict[str, Any], str]] = {
     "messages: no session": ("/messages", {"message": "x"}, "body.session"),
     "prompt: no message": ("/prompt", {"session": "x"}, "body.message"),
     "confirm: unknown": (f"/memories/{NOBODY}/confirm", {"trust": "user"}, "body.trust"),
+    "feedback: verdict": (f"/memories/{NOBODY}/feedback", {"verdict": "success"}, "body.verdict"),
+    "feedback: who": (f"/memories/{NOBODY}/feedback", {"verdict": "cited", "source": "user"}, "body.source"),
 }
 
 
@@ -100,6 +102,7 @@ BY_ID = [
     ("GET", "/memories/{}/why"),
     ("PATCH", "/memories/{}"),
     ("POST", "/memories/{}/confirm"),
+    ("POST", "/memories/{}/feedback"),
     ("POST", "/memories/{}/restore"),
     ("DELETE", "/memories/{}"),
     ("GET", "/tasks/{}"),
@@ -111,7 +114,7 @@ BY_ID = [
 @pytest.mark.parametrize(("method", "path"), BY_ID)
 def test_an_id_is_a_uuid_and_somebodys(api: Api, method: str, path: str) -> None:
     ann = api.caller()
-    body = {"why": "so"} if method == "PATCH" else None
+    body = {"why": "so"} if method == "PATCH" else {"verdict": "cited"} if path.endswith("feedback") else None
     for odd in ("1", "not-an-id", NOBODY + "0", "%00", "..%2f..", "' OR 1=1 --"):
         answer = ann.send(method, path.format(odd), body)
         assert answer.status_code in (404, 405, 422), (odd, answer.status_code)

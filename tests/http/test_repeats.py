@@ -13,6 +13,7 @@ import pytest
 from recollect.errors import StoreBusy, StoreUnavailable
 from recollect.http.gate import _passing
 from recollect.http.idempotency import Repeats
+from recollect.http.manner import Programs
 from recollect.keys import PERMISSIONS, Grant
 from recollect.store.queueport import ANSWERING
 from tests.http.conftest import Inside, Service
@@ -155,7 +156,7 @@ def test_a_request_that_is_broken_off_may_be_sent_again(inside: Make) -> None:
     async def ask(run: Any) -> None:
         headers = [(b"idempotency-key", b"order-66")]
         scope = {"type": "http", "method": "POST", "path": "/ingest", "query_string": b"", "headers": headers}
-        passing = _passing(scope, send)
+        passing = _passing(scope, send, Programs())
         passing.grant = Grant("k", app.serving.owner, PERMISSIONS)
         await Repeats(app.serving).run(passing, b"{}", run)
 

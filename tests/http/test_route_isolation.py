@@ -14,7 +14,9 @@ import pytest
 from fastapi.routing import APIRoute
 
 from recollect.http.permissions import NEEDS
+from recollect.ids import stable_key
 from recollect.model import Scope
+from recollect.store.learnport import Pattern
 from tests.http.api_fixture import Api
 from tests.http.api_fixture import api as api
 
@@ -37,11 +39,15 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/events"): {"events": [{"session": "{session}x", "role": "user", "content": "hm"}]},
     ("PATCH", "/memories/{memory_id}"): {"why": "because"},
     ("POST", "/memories/{memory_id}/confirm"): {},
+    ("POST", "/memories/{memory_id}/feedback"): {"verdict": "harmful", "session": "{session}"},
     ("POST", "/search"): {"query": "{word}", "facets": True, "abstain": False},
     ("POST", "/context"): {"query": "{word}"},
     ("POST", "/messages"): {"session": "{session}", "message": "who sleeps?"},
     ("POST", "/prompt"): {"session": "{session}", "message": "who sleeps?"},
     ("POST", "/memory/search"): {"query": "{word}", "project_tag": "{word}"},
+    ("POST", "/patterns/{pattern_id}/approve"): {"reason": "so it is"},
+    ("POST", "/patterns/{pattern_id}/reject"): {},
+    ("POST", "/patterns/{pattern_id}/edit"): {"rule": "Look first."},
 }
 NO_BODY = {
     *(("POST", "/memories/{memory_id}/restore"), ("POST", "/sessions/{session_id}/summarize")),
@@ -57,6 +63,7 @@ class Things:
     session: str
     memory_id: str
     task_id: str
+    pattern_id: str
     session_id: str
     cursor: str
 
@@ -72,7 +79,12 @@ def seeded(api: Api) -> dict[str, Things]:
         task = caller.post("/memory/ingest", said, 202)["task"]
         caller.post(f"/sessions/{session}/summarize")
         cursor = caller.get("/memories", limit=1)["next_cursor"]
-        found[name] = Things(word, session, kept, task, session, cursor)
+        pattern = stable_key(word)[:16]
+        learned = {"statement": f"The {word} is chased", "rule": f"Let the {word} sleep.", "trust": "user"}
+        at, inside = api.clock(), (scope.project,) if scope.project else ()
+        one = Pattern(id=pattern, kind="correction", key=word, **learned, first_seen=at, last_seen=at, projects=inside)
+        api.serving.store.patterns.put(scope, one, at=api.clock(), was=None)
+        found[name] = Things(word, session, kept, task, pattern, session, cursor)
     api.embed()
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -250,3 +251,18 @@ def test_with_redis_it_takes_events_and_says_how_that_goes(start: Start, redis_u
     begun = time.monotonic()
     assert service.stop() == 0
     assert time.monotonic() - begun < 6
+
+
+def test_the_page_is_found_by_its_verb_while_the_server_runs(start: Start, tmp_path: Path) -> None:
+    """`recollect page` gives a link that opens the page once; when nothing runs it says how to start it."""
+    service = start()
+    found = json.loads(command("page", "--json", "--data-dir", str(service.data_dir)).stdout)
+    assert found["address"] == service.address
+    with httpx.Client(timeout=LIMIT) as browser:
+        assert browser.get(found["page"]).headers["location"] == "/memory"
+        assert browser.get(f"{service.address}/memory").status_code == 200
+        assert browser.get(found["page"]).status_code == 403
+    service.stop()
+    gone = command("page", "--data-dir", str(service.data_dir))
+    assert gone.returncode == 1
+    assert "recollect serve --open" in gone.stderr

@@ -20,6 +20,7 @@ from recollect.http.errors import Refused, invalid
 from recollect.http.foreign import LOOPBACK, Foreign
 from recollect.http.gate import Gate
 from recollect.http.knowing import Knowing
+from recollect.http.limits import Limits
 from recollect.http.openapi import document
 from recollect.http.permissions import NEEDS
 from recollect.http.routes import operations
@@ -38,16 +39,18 @@ MORE_THREADS = 8  # beside those for requests
 SHORTEST = 8  # characters of a secret somebody chose
 # Which modules of `routes` a role has; each has `router()`.
 PARTS: dict[Role, tuple[str, ...]] = {
-    "ingestion": ("ingestion", "tasks", "record"),
-    "retrieval": ("retrieval", "sessions", "record"),
-    "all": ("ingestion", "retrieval", "sessions", "tasks", "record"),
+    "ingestion": ("ingestion", "tasks", "record", "patterns"),
+    "retrieval": ("retrieval", "sessions", "record", "patterns"),
+    "all": ("ingestion", "retrieval", "sessions", "tasks", "record", "patterns"),
 }
 
 # Newer releases of FastAPI can send bodies and the texts of errors to a collector; our own tracing holds neither.
-_SILENT: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+SILENT: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 
 
-def create_app(serving: Serving, role: Role = "all", *, metrics: Metrics | None = None) -> FastAPI:
+def create_app(
+    serving: Serving, role: Role = "all", *, metrics: Metrics | None = None, limits: Limits | None = None
+) -> FastAPI:
     """The app of a role over an opened store. Whoever opened that closes it."""
     app = FastAPI(
         title="Recollect",
@@ -58,7 +61,7 @@ def create_app(serving: Serving, role: Role = "all", *, metrics: Metrics | None 
         redoc_url=None,
         redirect_slashes=False,
         lifespan=_threads(serving.settings.serve_threads),
-        telemetry=_SILENT,
+        telemetry=SILENT,
     )
     app.state.serving, app.state.role, app.state.metrics = serving, role, metrics
     for routes in (operations.router(), *_routers(role)):
@@ -66,16 +69,17 @@ def create_app(serving: Serving, role: Role = "all", *, metrics: Metrics | None 
             if isinstance(route, APIRoute):
                 route.operation_id = route.unique_id = route.operation_id or route.name
             app.router.routes.append(route)
-    app.add_exception_handler(RequestValidationError, _does_not_fit)
-    app.add_exception_handler(HTTPException, _said_otherwise)
+    app.add_exception_handler(RequestValidationError, does_not_fit)
+    app.add_exception_handler(HTTPException, said_otherwise)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]
     app.add_middleware(
         Gate,
         serving=serving,
         routes=Routes(app.router.routes, needs_of(serving)),
         knowing=Knowing(serving, secrets_of(serving)),
-        foreign=Foreign(_names(serving), serving.settings.serve_origins),
+        foreign=Foreign(names_of(serving), serving.settings.serve_origins, behind_tls=serving.hosted),
         metrics=metrics,
+        limits=limits,
     )
     return app
 
@@ -94,7 +98,7 @@ def secrets_of(serving: Serving) -> Sequence[str]:
     return (own, chosen) if len(chosen) >= SHORTEST else (own,)
 
 
-def _names(serving: Serving) -> Sequence[str] | None:
+def names_of(serving: Serving) -> Sequence[str] | None:
     """The hosts it goes by: this machine's; on a server for others those in the settings, or any."""
     named = serving.settings.serve_hosts
     if serving.hosted:
@@ -128,12 +132,12 @@ def _threads(number: int) -> Callable[[FastAPI], Any]:
     return lifespan
 
 
-async def _does_not_fit(request: Request, error: Exception) -> Any:
+async def does_not_fit(request: Request, error: Exception) -> Any:
     assert isinstance(error, RequestValidationError)
     raise invalid(error.errors())
 
 
-async def _said_otherwise(request: Request, error: Exception) -> Any:
+async def said_otherwise(request: Request, error: Exception) -> Any:
     assert isinstance(error, HTTPException)
     if error.status_code == 400:
         raise Refused(422, "the body cannot be read", code="invalid_json")

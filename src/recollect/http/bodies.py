@@ -23,7 +23,7 @@ _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _CLOSE = {"Connection": "close"}  # what is on its way is not read any more
 
 
-def check_head(method: str, values: Values) -> bool:
+def check_head(method: str, values: Values, wanted: str = "application/json") -> bool:
     """Whether there is a body to read; Refused when it may not come, by what its headers say of it."""
     chunked, length = values("Transfer-Encoding"), values("Content-Length")
     if not chunked and not length:
@@ -42,9 +42,9 @@ def check_head(method: str, values: Values) -> bool:
         raise Refused(400, "a request that reads has no body", headers=_CLOSE)
     kind, _, more = (only(values, "Content-Type") or "").partition(";")
     charset = more.replace(" ", "").casefold()
-    if kind.strip().casefold() != "application/json" or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
-        hint = "Send it with `Content-Type: application/json`."
-        raise Refused(415, "only application/json is understood", hint=hint, headers=_CLOSE)
+    if kind.strip().casefold() != wanted or charset not in ("", "charset=utf-8", 'charset="utf-8"'):
+        hint = f"Send it with `Content-Type: {wanted}`."
+        raise Refused(415, f"only {wanted} is understood", hint=hint, headers=_CLOSE)
     if (only(values, "Content-Encoding") or "identity").casefold() != "identity":
         raise Refused(415, "a body comes as it is, not compressed", headers=_CLOSE)
     return True

@@ -25,9 +25,13 @@ class Denied(NamedTuple):
 
 
 class Foreign:
-    """Tells requests of strangers. `names`: hosts the server goes by, None for any; `origins`: pages that may ask."""
+    """Tells requests of strangers. `names`: hosts the server goes by, None for any; `origins`: pages that may ask.
 
-    def __init__(self, names: Iterable[str] | None, origins: Iterable[str] = ()) -> None:
+    `behind_tls`: whether its own pages may be known as https, as they are behind a proxy.
+    """
+
+    def __init__(self, names: Iterable[str] | None, origins: Iterable[str] = (), *, behind_tls: bool = False) -> None:
+        self._behind_tls = behind_tls or names is None
         self._names = None if names is None else frozenset(written(name) for name in names)
         self.origins = frozenset(origins)
 
@@ -48,9 +52,7 @@ class Foreign:
     def _is_served(self, origin: str, host: str) -> bool:
         """The server's own page, or one it was told of."""
         return (
-            origin in self.origins
-            or origin == f"http://{host}"
-            or (self._names is None and origin == f"https://{host}")
+            origin in self.origins or origin == f"http://{host}" or (self._behind_tls and origin == f"https://{host}")
         )
 
 

@@ -13,6 +13,7 @@ import logging
 import re
 import secrets
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,9 @@ from recollect.http.asked import Asked
 from recollect.http.errors import Refused, refusal_of
 from recollect.http.foreign import Foreign, Values, only
 from recollect.http.idempotency import Repeats
-from recollect.http.knowing import LOCAL, Knowing, key_in
+from recollect.http.knowing import LOCAL, Knows
 from recollect.http.limits import Limits, Over, network_of
+from recollect.http.manner import Manner, Programs
 from recollect.http.routing import Found, Routes
 from recollect.http.turns import Crowded, Turns
 
@@ -35,18 +37,13 @@ if TYPE_CHECKING:
     from recollect.metrics import Metrics
     from recollect.serving import Serving
 
-HEADERS = (  # on every answer
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"x-frame-options", b"DENY"),
-)
-_OURS = frozenset(name for name, _ in HEADERS)
 _ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
-_INGESTS = frozenset(("/ingest", "/ingest/batch", "/memory/ingest", "/v1/events"))
+_INGESTS = frozenset(("/ingest", "/ingest/batch", "/memory/ingest", "/v1/events", "/page/remember"))
 _UNKNOWN = "not a valid key"
-_EXPORT = "/export"
+_EXPORTS = ("/export", "/page/control/export/file", "/page/sessions/{session_id:path}/export")
+LIVE = "/page/live/events"
+_DONE = 303  # what a page's form is answered when it was done
+_STREAMS, _STREAMS_EACH = 500, 8  # pages that follow what happens, and those of one user; each waits without a thread
 _EXPORTS_OF = 4  # one request of so many may be an export, which lasts as long as its reader reads
 _READING = 30.0  # seconds a reader may take for one piece of an answer
 
@@ -61,6 +58,7 @@ class Passing:
     request_id: str
     address: str
     begun_at: float
+    manner: Manner
     origin: bytes | None = None  # of a page that may ask
     route: str = "none"
     needs: str | None = None  # the permission
@@ -69,6 +67,7 @@ class Passing:
     grant: Grant | None = None
     status: int = 0
     turn: Turns | None = None  # a turn that is taken
+    taker: str = ""  # by whom: a tenant, or for a stream a user
     written: int = 0  # what it would bring in
     more: list[tuple[bytes, bytes]] = field(default_factory=list)
 
@@ -76,8 +75,10 @@ class Passing:
         """Send a message on, with what every answer carries."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            kept = [pair for pair in message.get("headers", ()) if pair[0] not in _OURS]
-            own = [*HEADERS, (b"x-request-id", self.request_id.encode()), *self.more]
+            kept = self._kept(message.get("headers", ()))
+            named = {name for name, _ in kept}
+            always = [pair for pair in self.manner.headers if pair[0] not in named]
+            own = [*always, (b"x-request-id", self.request_id.encode()), *self.more]
             if self.origin is not None:
                 own += [(b"access-control-allow-origin", self.origin), (b"vary", b"Origin")]
             message = {**message, "headers": [*kept, *own]}
@@ -90,10 +91,15 @@ class Passing:
         except TimeoutError:
             raise Broken from None  # whoever does not read does not keep others waiting
 
+    def _kept(self, headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """What a route said itself, but for what is not its to say."""
+        ours = {name for name, _ in self.manner.headers} - self.manner.own
+        return [pair for pair in headers if pair[0] not in ours]
+
     def give_turn(self) -> None:
         """Let the next one begin."""
         if self.turn is not None:
-            self.turn.give(self.tenant)
+            self.turn.give(self.taker)
             self.turn = None
 
 
@@ -106,18 +112,24 @@ class Gate:
         *,
         serving: Serving,
         routes: Routes,
-        knowing: Knowing,
+        knowing: Knows,
         foreign: Foreign,
         metrics: Metrics | None = None,
+        manner: Manner | None = None,
+        limits: Limits | None = None,
     ) -> None:
         self._app, self._serving, self._routes = app, serving, routes
         self._knowing, self._foreign, self._metrics = knowing, foreign, metrics
         settings = serving.settings
         threads = max(1, settings.serve_threads)
-        self._limits = Limits(settings)
+        self._manner = manner or Programs()
+        self._limits = limits or Limits(settings)
         self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads)
         exports = max(1, threads // _EXPORTS_OF)
-        self._exports = Turns(exports, 1 if serving.hosted else exports)
+        self._apart = {  # what lasts as long as its reader reads has turns of its own
+            **dict.fromkeys(_EXPORTS, Turns(exports, 1 if serving.hosted else exports)),
+            LIVE: Turns(_STREAMS, _STREAMS_EACH),
+        }
         self._alarms = Alarms(metrics)
         self._repeats = Repeats(serving)
 
@@ -129,7 +141,7 @@ class Gate:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        passing = _passing(scope, send)
+        passing = _passing(scope, send, self._manner)
         if self._metrics is None:
             await self._answered(passing, receive)
             return
@@ -165,12 +177,15 @@ class Gate:
         await self._let_in(passing, found)
         _check_words(passing.scope)
         body = b""
-        if bodies.check_head(method, values):
+        if self._manner.check_head(method, values):
             body = await bodies.read(receive)
-            await bodies.check(body)
+            await self._manner.check_body(body)
         if passing.grant is not None:
             await self._take_turn(passing)
-        await self._repeats.run(passing, body, lambda answer: self._route(passing, body, receive, answer))
+        if self._manner.repeats:
+            await self._repeats.run(passing, body, lambda answer: self._route(passing, body, receive, answer))
+        else:
+            await self._route(passing, body, receive, passing.answer)
 
     def _check_origin(self, passing: Passing) -> None:
         denied = self._foreign.check(passing.values)
@@ -182,8 +197,8 @@ class Gate:
 
     async def _let_in(self, passing: Passing, found: Found) -> None:
         """By the key, how often it asks, and what the route needs."""
-        text, public = key_in(passing.values), found.needs is None and found.known
-        if text is not None:
+        text, public = self._manner.key_in(passing.values), found.needs is None and found.known
+        if text is not None and not (public and self._manner.open_to_all):
             passing.grant = grant = await self._who(text, passing.address)
             passing.tenant = grant.scope.tenant
         elif not public:
@@ -217,9 +232,13 @@ class Gate:
         return Refused(429, "too many requests; wait a little", headers={"Retry-After": str(over.seconds)})
 
     async def _take_turn(self, passing: Passing) -> None:
-        turns = self._exports if passing.route == _EXPORT else self._turns
+        turns = self._apart.get(passing.route, self._turns)
+        if passing.route == LIVE and passing.grant is not None:
+            passing.taker = f"{passing.tenant}\0{passing.grant.scope.user}"
+        else:
+            passing.taker = passing.tenant
         try:
-            await turns.take(passing.tenant)
+            await turns.take(passing.taker)
         except Crowded as crowded:
             if self._metrics is not None:
                 self._metrics.limited("tenant")
@@ -246,7 +265,7 @@ class Gate:
         key = passing.grant.key if passing.grant is not None else None
         if self._metrics is not None:
             self._metrics.request(passing.route, method, passing.status, seconds)
-        if key is not None and 200 <= passing.status < 300:
+        if key is not None and (200 <= passing.status < 300 or passing.status == _DONE):
             self._watch(passing, method, key)
         logger = logs.access()
         if logger.isEnabledFor(logging.INFO):
@@ -255,9 +274,9 @@ class Gate:
             logger.info(logs.line(self._serving.clock(), request=passing.request_id, **told, **whose))
 
     def _watch(self, passing: Passing, method: str, key: str) -> None:
-        if method == "DELETE":
+        if method == "DELETE" or (method == "POST" and passing.route.endswith("/forget")):
             self._alarms.note("delete", key)
-        elif passing.route == _EXPORT:
+        elif passing.route in _EXPORTS:
             self._alarms.note("export", key)
         elif passing.written:
             self._alarms.wrote(key, passing.written)
@@ -279,7 +298,7 @@ class Gate:
 # -- small things ------------------------------------------------------------------------------------------------------
 
 
-def _passing(scope: Scope, send: Send) -> Passing:
+def _passing(scope: Scope, send: Send, manner: Manner) -> Passing:
     found: dict[str, list[str]] = {}
     for name, value in scope["headers"]:
         found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
@@ -287,7 +306,7 @@ def _passing(scope: Scope, send: Send) -> Passing:
     request_id = given if _ID.fullmatch(given) else secrets.token_hex(8)
     client = scope.get("client")
     address = network_of(client[0]) if client else "-"
-    return Passing(scope, send, lambda name: found.get(name.lower()), request_id, address, time.perf_counter())
+    return Passing(scope, send, lambda name: found.get(name.lower()), request_id, address, time.perf_counter(), manner)
 
 
 def _check_words(scope: Scope) -> None:
@@ -310,11 +329,11 @@ async def _refuse(passing: Passing, refused: Refused) -> None:
     """Say no; when an answer was begun already, all that is left is to break it off."""
     if passing.status:
         raise Broken
-    body = refused.body(passing.request_id)
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    headers += [(name.lower().encode(), value.encode()) for name, value in refused.headers.items()]
-    await passing.answer({"type": "http.response.start", "status": refused.status, "headers": headers})
-    await passing.answer({"type": "http.response.body", "body": body})
+    method, path = passing.scope["method"], passing.scope["path"]
+    said = passing.manner.refusal(refused, passing.request_id, method, path)
+    headers = [*said.headers, (b"content-length", str(len(said.body)).encode())]
+    await passing.answer({"type": "http.response.start", "status": said.status, "headers": headers})
+    await passing.answer({"type": "http.response.body", "body": said.body})
 
 
 async def _preflight(passing: Passing) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from recollect.errors import InvalidKey
 from recollect.http.foreign import Values
@@ -20,6 +21,13 @@ REMEMBERED = 2.0  # seconds
 LATELY = 600.0  # seconds in which a key that was good is asked for even when its address was wrong too often
 MOST = 10_000
 LOCAL = "local"  # the id of the secret that is no key of a store
+
+
+class Knows(Protocol):
+    """Tells who somebody is by the text they were given: a key, or what a page's cookie holds."""
+
+    def was_good(self, text: str) -> bool: ...
+    async def grant(self, text: str) -> Grant: ...
 
 
 class Knowing:

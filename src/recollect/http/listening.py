@@ -18,7 +18,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from recollect.errors import InvalidInput
 from recollect.http.errors import Refused
-from recollect.http.gate import HEADERS
+from recollect.http.manner import Programs
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -58,7 +58,7 @@ class Protocol(HttpToolsProtocol):
         refused = Refused(400, "this is not a request that can be read")
         body = refused.body()
         head = [b"HTTP/1.1 400 Bad Request", b"content-type: application/json", b"connection: close"]
-        head += [name + b": " + value for name, value in HEADERS]
+        head += [name + b": " + value for name, value in Programs.headers]
         self.transport.write(b"\r\n".join([*head, b"content-length: %d" % len(body), b"", body]))
         self.transport.close()
 

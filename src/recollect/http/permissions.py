@@ -18,6 +18,7 @@ NEEDS: dict[tuple[str, str], str | None] = {
     ("PATCH", "/memories/{memory_id}"): "write",
     ("POST", "/memories/{memory_id}/confirm"): "speak",
     ("POST", "/memories/{memory_id}/restore"): "write",
+    ("POST", "/memories/{memory_id}/feedback"): "write",
     ("DELETE", "/memories/{memory_id}"): "delete",
     ("POST", "/sessions/{session_id:path}/summarize"): "write",
     ("DELETE", "/sessions/{session_id:path}"): "delete",
@@ -39,6 +40,12 @@ NEEDS: dict[tuple[str, str], str | None] = {
     ("GET", "/sessions/{session_id:path}"): "read",
     ("GET", "/sessions/{session_id:path}/history"): "read",
     ("GET", "/sessions/{session_id:path}/gist"): "read",
+    # what was learned
+    ("GET", "/patterns"): "read",
+    ("GET", "/patterns/{pattern_id}"): "read",
+    ("POST", "/patterns/{pattern_id}/approve"): "speak",
+    ("POST", "/patterns/{pattern_id}/reject"): "speak",
+    ("POST", "/patterns/{pattern_id}/edit"): "speak",
     # what is done in the background
     ("GET", "/tasks"): "read",
     ("GET", "/tasks/{task_id}"): "read",

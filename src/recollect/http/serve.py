@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from recollect.http import logs
-from recollect.http.app import SECRET_FILE, Role, create_app
+from recollect.http.app import SECRET_FILE, Role
 from recollect.http.listening import LAST_SECONDS, bound, listen
-from recollect.http.routing import Routes
 from recollect.metrics import FOLDER_VARIABLE, Metrics, forget_process, watch_store
 from recollect.serving import Serving
 from recollect.settings import Settings, environment
 from recollect.tracing import open_tracing, traced
+from recollect.web.address import forget_address, link_to, tell_address
+from recollect.web.app import create_served
 
 if TYPE_CHECKING:
     from recollect.cli.output import Output
@@ -50,6 +51,7 @@ class Plan:
     logs: bool  # a line for every request
     inherited: int | None
     as_json: bool
+    opens: bool = False  # the page, in a browser
 
 
 def serve(plan: Plan, console: Output) -> int:
@@ -68,14 +70,14 @@ def serve(plan: Plan, console: Output) -> int:
         watch_store(
             metrics, serving.store, serving.settings, clock=serving.clock, scope=serving.owner, hosted=plan.hosted
         )
-        app = create_app(serving, plan.role, metrics=metrics)
-        routes = Routes(app.router.routes, {})
+        app = create_served(serving, plan.role, metrics=metrics)
         serving.start(_worker(metrics) if plan.works else None)
         if plan.works:
             _start_bus(serving, metrics)
-        seen = traced(app, tracing, lambda method, path: routes.find(method, path).template)
+        seen = traced(app, tracing, app.template_of)
         listen(seen, where, serving.settings, lambda: _ready(plan, where, console), serving.end_work)
     finally:
+        _gone(plan)
         serving.close()
         tracing.close()
     return 0
@@ -92,8 +94,9 @@ def _ready(plan: Plan, where: socket.socket, console: Output) -> None:
     if plan.inherited is not None:
         return
     address = address_of(where)
+    page = _page(plan, address)
     if plan.as_json:
-        told = {"address": address, "pid": os.getpid(), "role": plan.role, "hosted": plan.hosted}
+        told = {"address": address, "pid": os.getpid(), "role": plan.role, "hosted": plan.hosted, "page": page}
         console.raw(orjson.dumps(told).decode() + "\n")  # one line: whoever started it reads no further
         console.flush()
         return
@@ -105,6 +108,26 @@ def _ready(plan: Plan, where: socket.socket, console: Output) -> None:
     console.note(f"Serving {address}. The key is in {SECRET_FILE} in the data directory.")
     file = settings.data_dir.absolute() / SECRET_FILE
     console.note(f"Try it: curl -H \"X-API-Key: $(cat '{file}')\" {address}/whoami")
+    if page is not None:
+        console.note(f"See it in a browser (this link works once; `recollect page` gives another):\n  {page}")
+
+
+def _page(plan: Plan, address: str) -> str | None:
+    """A link to the page, and it is opened if that was asked; `recollect page` finds the address from now on."""
+    if plan.role != "all" or plan.hosted or not plan.settings.serve_page:
+        return None
+    tell_address(plan.settings.data_dir, address)
+    link = link_to(plan.settings.data_dir, address)
+    if plan.opens:
+        import webbrowser
+
+        webbrowser.open(link)
+    return link
+
+
+def _gone(plan: Plan) -> None:
+    if plan.inherited is None:
+        forget_address(plan.settings.data_dir)
 
 
 # -- work beside the requests ------------------------------------------------------------------------------------------
@@ -165,6 +188,7 @@ def _supervise(plan: Plan, where: socket.socket, console: Output) -> int:
         _end(children)
         shutil.rmtree(folder, ignore_errors=True)
         where.close()
+        _gone(plan)
     return 0
 
 

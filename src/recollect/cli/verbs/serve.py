@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 ROLES = ("ingestion", "retrieval", "all")
 PORTS = {"ingestion": 8001, "retrieval": 8002, "all": 8010}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_NEEDED = ("fastapi", "uvicorn", "httptools", "limits", "prometheus_client")
+_NEEDED = ("fastapi", "uvicorn", "httptools", "jinja2", "limits", "prometheus_client")
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -31,6 +31,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--hosted", action="store_true", help="for others: only API keys open it, and quotas hold")
     parser.add_argument("--no-worker", action="store_true", help="leave tasks and the bus to `recollect worker`")
     parser.add_argument("--log", action="store_true", help="a line of JSON for every request, on standard error")
+    parser.add_argument("--open", action="store_true", help="open the page in a browser")
     parser.add_argument("--inherit", type=whole, metavar="FD", help="a socket that another process listens on")
 
 
@@ -50,6 +51,7 @@ def run(args: Namespace, console: Output) -> int:
         logs=args.log or args.hosted,
         inherited=args.inherit,
         as_json=console.json,
+        opens=args.open,
     )
     return serve(plan, console)
 

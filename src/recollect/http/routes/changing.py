@@ -9,7 +9,14 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from recollect.errors import InvalidInput
 from recollect.http.routes.common import TAGGED, IfMatch, Who, etag, expected, opened, session_of
 from recollect.http.schemas.asking import Forgetting, Whose
-from recollect.http.schemas.memories import Confirmation, MemoryChange, MemoryRecord, ReceiptRecord
+from recollect.http.schemas.memories import (
+    Confirmation,
+    FeedbackGiven,
+    MemoryChange,
+    MemoryRecord,
+    ReceiptRecord,
+    UsageRecord,
+)
 from recollect.http.schemas.sessions import GistRecord, SessionGist
 from recollect.http.schemas.values import MemoryId, SessionId
 
@@ -24,6 +31,7 @@ def router() -> APIRouter:
     routes.patch("/memories/{memory_id}", responses=TAGGED)(change_memory)
     routes.post("/memories/{memory_id}/confirm", responses=TAGGED)(confirm_memory)
     routes.post("/memories/{memory_id}/restore", responses=TAGGED)(restore_memory)
+    routes.post("/memories/{memory_id}/feedback")(give_feedback)
     routes.delete("/memories/{memory_id}")(forget_memory)
     routes.post("/sessions/{session_id:path}/summarize", tags=["sessions"])(summarize)
     routes.delete("/sessions/{session_id:path}", tags=["sessions"])(forget_session)
@@ -67,6 +75,14 @@ def restore_memory(memory_id: Id, whose: WhoseQuery, who: Who, response: Respons
     kept = opened(who, whose).restore(str(memory_id))
     response.headers.update(etag(kept.version))
     return MemoryRecord.of(kept)
+
+
+def give_feedback(memory_id: Id, given: FeedbackGiven, whose: WhoseQuery, who: Who) -> UsageRecord:
+    """Say that a memory was helpful, harmful or cited: its rank moves a little. Said again of the same session, it
+    counts once. Without `speak` it is an agent's word."""
+    memory = opened(who, whose)
+    told = memory.feedback(str(memory_id), given.verdict, given.session, note=given.note, undo=given.undo)
+    return UsageRecord.of(told)
 
 
 def forget_memory(memory_id: Id, asked: Annotated[Forgetting, Query()], who: Who) -> ReceiptRecord:

@@ -19,6 +19,7 @@ from recollect.clock import from_iso, iso
 from recollect.errors import InvalidInput
 from recollect.facade import Recollect
 from recollect.model import Memory, Scope, Session
+from recollect.store.learnport import Pattern
 from recollect.store.queueport import Task
 
 _CHECKED = 12  # bytes of the hash that holds a cursor to its list
@@ -118,6 +119,20 @@ def tasks(memory: Recollect, limit: int, place: Place | None, state: str | None)
         return one.id < place.id  # ids are made in order of time
 
     return _after(find, limit, place, is_after, lambda one: "")
+
+
+def patterns(
+    memory: Recollect, limit: int, place: Place | None, state: str | None
+) -> tuple[list[Pattern], Place | None]:
+    """One page of patterns, the worthiest first, and where it goes on: after that pattern, or where it was."""
+    every = memory.patterns.find(state)
+    start = 0
+    if place is not None:
+        start = next((at + 1 for at, one in enumerate(every) if one.id == place.id), place.number)
+    page = every[start : start + limit]
+    if start + limit >= len(every) or not page:
+        return page, None
+    return page, Place("", page[-1].id, start + limit)
 
 
 def _after(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -14,6 +14,7 @@ from recollect.http.schemas.values import (
     Kind,
     Moment,
     Origin,
+    SessionId,
     Tags,
     Told,
     Trust,
@@ -23,6 +24,7 @@ from recollect.http.schemas.values import (
 )
 from recollect.model import Evidence, Memory, MemoryVersion
 from recollect.recall.belief import Belief, Quote
+from recollect.recall.usefulness import Usage
 from recollect.store.port import Receipt
 
 # Where what a caller sent along stands in a memory's own notes.
@@ -147,6 +149,49 @@ class Confirmation(Given):
 
     kind: Kind | None = None
     """What it is from now on; it may be a preference."""
+
+
+class FeedbackGiven(Given):
+    """What is said of the use of a memory."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"verdict": "helpful", "session": "chat:42"}]})
+
+    verdict: Literal["helpful", "harmful", "cited"]
+    """One `harmful` weighs as much as four `helpful`."""
+    session: SessionId | None = None
+    """The session it was so in."""
+    note: Why | None = None
+    """What for."""
+    undo: bool = False
+    """Take that verdict back."""
+
+
+class FeedbackRecord(Told):
+    """One verdict on a memory."""
+
+    verdict: Literal["helpful", "harmful", "cited", "success"]
+    """`success`: it was used in a session that succeeded."""
+    at: datetime
+    session: str | None = None
+    source: Literal["user", "agent", "digest"]
+    """Who says so; `digest`: the session itself shows it."""
+    note: str | None = None
+
+
+class UsageRecord(Told):
+    """How useful a memory proved."""
+
+    id: str
+    usefulness: float
+    """From -1 to 1; 0 without feedback. Being recalled or shown does not change it."""
+    feedback: list[FeedbackRecord]
+    """The newest first."""
+
+    @classmethod
+    def of(cls, usage: Usage) -> Self:
+        names = ("verdict", "at", "session", "source", "note")
+        said = [FeedbackRecord(**{name: getattr(one, name) for name in names}) for one in usage.feedback]
+        return cls(id=usage.memory, usefulness=usage.usefulness, feedback=said)
 
 
 class MemoryVersionRecord(Told):

@@ -98,10 +98,12 @@ class ScoreParts(Told):
     importance: float
     recency: float
     final: float
+    use: float
+    """How useful it proved, from -1 to 1: 0 without feedback."""
 
     @classmethod
     def of(cls, parts: Parts) -> Self:
-        names = ("lexical", "semantic", "importance", "recency", "final")
+        names = ("lexical", "semantic", "importance", "recency", "final", "use")
         return cls(**{name: getattr(parts, name) for name in names})
 
 

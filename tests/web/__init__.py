@@ -1,0 +1,1 @@
+"""The web page: coming in, every page, and what they promise."""
