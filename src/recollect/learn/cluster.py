@@ -9,7 +9,7 @@ of the signals does not matter, and the work grows with their number.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from recollect.ids import stable_key
 from recollect.learn.groups import Group
@@ -44,7 +44,7 @@ def candidates_of(
 ) -> list[Candidate]:
     """The candidates, in the order of their ids."""
     every = sorted(signals, key=lambda one: (one.at, one.session, one.kind, one.key, one.statement))
-    roots = _roots(every, parents or {})
+    roots = roots_of(every, parents or {})
     groups = [*_by_key(every), *wish_groups(every, roots, min_frequency)]
     groups = _merged(groups, likeness)
     made = [_candidate(group) for group in groups if _enough(group, roots, min_frequency)]
@@ -159,7 +159,7 @@ def _examples(signals: list[Signal]) -> tuple[Signal, ...]:
     return tuple(chosen[:MAX_EXAMPLES])
 
 
-def _roots(signals: list[Signal], parents: Mapping[str, str]) -> dict[str, str]:
+def roots_of(signals: Sequence[Signal], parents: Mapping[str, str]) -> dict[str, str]:
     """For each session the task it belongs to: itself, or the first of those it worked for."""
     above = {one.session: one.root for one in signals if one.root != one.session} | dict(parents)
     found = {}

@@ -91,7 +91,9 @@ def _waste_plot(candidates: Sequence[Candidate]) -> str:
     ]
     if not rows:
         return ""
-    return f"<h2>Time it cost</h2>{bars(rows, 'minutes by pattern')}"
+    kinds = ((0, "in one agent"), (1, "in several agents"))
+    keys = "".join(f'<span class=key><i class="c{colour}"></i>{name}</span>' for colour, name in kinds)
+    return f"<h2>Time it cost</h2><p>{keys}</p>{bars(rows, 'minutes by pattern')}"
 
 
 def minutes(candidate: Candidate) -> str:
