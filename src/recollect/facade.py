@@ -19,7 +19,7 @@ from recollect import clock as time
 from recollect.capture.exchange import Exchange, events_of
 from recollect.clock import Clock, TimeLike
 from recollect.distill.memory import new_memory
-from recollect.errors import InvalidInput, ModelError, NotAllowed, NotFound, ScopeError
+from recollect.errors import Conflict, InvalidInput, ModelError, NotAllowed, NotFound, ScopeError
 from recollect.model import (
     TIERS,
     Context,
@@ -52,19 +52,25 @@ if TYPE_CHECKING:
     from recollect.distill.digest import Digest
     from recollect.distill.gist import Summarizer
     from recollect.inject.hosts import Block
+    from recollect.learn.replay import Replay
     from recollect.learn.values import Detection
     from recollect.models.port import Embedder
+    from recollect.pipeline.consolidating import Consolidated, Consolidation
     from recollect.pipeline.coverage import Coverage
     from recollect.pipeline.curating import Patterns
     from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
+    from recollect.pipeline.insights import Insights
     from recollect.pipeline.jobs import Ran
     from recollect.pipeline.maintaining import Work
     from recollect.pipeline.prepare import Prepared
+    from recollect.pipeline.ranking import Ranking
     from recollect.pipeline.settling import Settled
     from recollect.pipeline.sharing import Contexts
     from recollect.pipeline.sweep import Report
     from recollect.recall.belief import Belief
+    from recollect.recall.related import Related
+    from recollect.recall.usefulness import Usage
     from recollect.recall.validity import Grounds, Look
 
 
@@ -364,13 +370,20 @@ class Recollect:
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
         at: str | Path | None = None,
         contexts: Iterable[str] = (),
+        trusts: Iterable[str] = (),
+        flavors: Iterable[str] = (),
+        pinned: bool = False,
+        count: bool = True,
     ) -> Recall:
         """The right few things for a question, each explained (and counted as read); or none, and `abstained`.
 
         `at` is a directory of the project: what memories say of its files is checked there. `contexts` are shared ones
-        to be asked too.
+        to be asked too. Without `count`, nothing is counted: somebody only looks.
         """
         where = self.filter(
+            trusts=trusts,
+            flavors=flavors,
+            pinned=pinned,
             kinds=kinds,
             tags=tags,
             project=project,
@@ -385,7 +398,9 @@ class Recollect:
         )
         ways: dict[str, Any] = {"profile": profile, "abstain": abstain, "mode": mode, "at": at, "contexts": contexts}
         found = self._answer(query, limit, tuple(tiers), where, **ways)
-        self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.context is None)
+        if count:
+            self._reads.add(hit.id for hit in found.hits if hit.tier == "memory" and hit.context is None)
+            self._reads.asked(found)
         return found
 
     def _answer(
@@ -401,7 +416,9 @@ class Recollect:
         at: str | Path | None = None,
         contexts: Iterable[str] = (),
     ) -> Recall:
-        question = question_of(query, where, tiers, limit, self.settings, profile=profile, abstain=abstain)
+        own = self.store.use.ranking(self.scope)
+        ways: dict[str, Any] = {"profile": profile, "abstain": abstain, "weights": own.weights if own else None}
+        question = question_of(query, where, tiers, limit, self.settings, **ways)
         vector, note = self._meaning.vector(question.text, mode, self.scope.tenant)
         found = answer(self.store, self.scope, question, vector, note, self._look(at))
         return self.contexts.beside(found, contexts, question, vector, note) if contexts else found
@@ -429,12 +446,64 @@ class Recollect:
         ways: dict[str, Any] = {"since": after, "project": named, "min_frequency": min_frequency, "progress": progress}
         return detect(self.store, self.scope, now=self._clock(), **ways)
 
+    def replay(
+        self,
+        *,
+        since: TimeLike | None = None,
+        project: str | None = None,
+        limit: int = 500,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Replay:
+        """How often memory would have told in time what later sessions found out again; changes nothing."""
+        from recollect.pipeline.replaying import replay
+
+        after = None if since is None else time.parse_time(since)
+        named = None if project is None else check_id(project, "project")
+        ways: dict[str, Any] = {"since": after, "project": named, "limit": limit, "progress": progress}
+        embed = partial(self._meaning.vector, mode="auto", whose=self.scope.tenant)
+        return replay(self.store, self.scope, self.settings, embed, now=self._clock(), **ways)
+
     @property
     def patterns(self) -> Patterns:
         """What repeats, as a person reviewed it: the catalogue, where its rules were put, and what became of it."""
         from recollect.pipeline.curating import Patterns
 
-        return Patterns(self.store, self.scope, self.settings, self._clock, self._changed, self._require_speech)
+        parts = (self.store, self.scope, self.settings, self._clock, self._changed, self._require_speech)
+        return Patterns(*parts, hosted=self._hosted)
+
+    def insights(
+        self, days: int = 30, *, project: str | None = None, agent: str | None = None, whole: bool = False
+    ) -> Insights:
+        """What was kept, asked, run and spent in so many days, by day; `whole` tells what the whole store takes."""
+        from recollect.pipeline.insights import gather
+
+        what = (self.store, self.scope, self.settings, self._clock())
+        return gather(*what, days, project=project, agent=agent, whole=whole)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The weights hits are ranked by: fitted to what was used, shown, or reset."""
+        from recollect.pipeline.ranking import Ranking
+
+        return Ranking(self.store, self.scope, self.settings, self._clock, self._meaning.vector)
+
+    @property
+    def consolidation(self) -> Consolidation:
+        """Near-duplicates, what is stale, relations, roll-ups: plan it, run it, undo a run, look at what came of it."""
+        from recollect.pipeline.consolidating import Consolidation
+
+        return Consolidation(self.store, self.scope, self.settings, self._clock, self._changed)
+
+    def consolidate(self, *, dry_run: bool = False, share: float | None = None) -> Consolidated:
+        """Merge near-duplicates, put away what is stale, relate memories, roll gists up; `consolidation.undo` can."""
+        from recollect.pipeline.consolidating import Consolidated
+
+        self._reads.write()
+        return Consolidated(self.consolidation.plan()) if dry_run else self.consolidation.run(share)
+
+    def relations(self, memory_id: str) -> tuple[Related, ...]:
+        """What a memory has to do with others, one step far."""
+        return self.consolidation.relations(memory_id)
 
     def _look(self, at: str | Path | None) -> Look | None:
         """A way to check memories against the repository where recall is done."""
@@ -467,6 +536,7 @@ class Recollect:
         context = render(found, max_tokens, self._count_tokens)
         own = [hit.id for hit in found.hits if hit.tier == "memory" and hit.context is None]
         self._reads.add(memory_id for memory_id in own if memory_id in context.ids)
+        self._reads.asked(found)
         self._reads.shown(context.text)
         return context
 
@@ -551,7 +621,35 @@ class Recollect:
         from recollect.recall.belief import belief
 
         memory = found(self.store, self.scope, memory_id, deleted=True)
-        return belief(self.store, self.scope, memory, self._look(at))
+        return replace(belief(self.store, self.scope, memory, self._look(at)), usage=self.usage(memory_id))
+
+    def feedback(
+        self,
+        memory_id: str,
+        verdict: str,
+        session: str | None = None,
+        *,
+        note: str | None = None,
+        undo: bool = False,
+        source: str = "user",
+    ) -> Usage:
+        """Say that a memory was helpful, harmful or cited, in a session or at all; `undo` takes that back.
+
+        Said again of the same session it counts once. Being recalled or shown counts for nothing.
+        """
+        from recollect.pipeline.feedback import give
+
+        who = source if self._speaks else "agent"
+        given: dict[str, Any] = {"session": session, "note": note, "undo": undo, "source": who}
+        told = give(self.store, self.scope, self.settings, self._clock(), self.get(memory_id).id, verdict, **given)
+        self._changed()
+        return told
+
+    def usage(self, memory_id: str) -> Usage:
+        """How useful a memory proved, what was said of it, and where it was put before an agent lately."""
+        from recollect.recall.usefulness import usage
+
+        return usage(self.store, self.scope, memory_id, self._clock(), self.settings.use_half_life_days)
 
     def update(self, memory_id: str, *, expected_version: int | None = None, **changes: Any) -> Memory:
         """Change content, kind, why, tags, importance, confidence or expires_at; the old wording is kept.
@@ -581,7 +679,7 @@ class Recollect:
         new = said_anew(old, content, fields, self.settings, self._clock())
         return self.settle(new, replacing=(old.id,)).memory
 
-    def confirm(self, memory_id: str, kind: str | None = None) -> Memory:
+    def confirm(self, memory_id: str, kind: str | None = None, *, expected_version: int | None = None) -> Memory:
         """The user says that a memory is so: from now on it is trusted as their own word, and may be a preference."""
         from recollect.distill.memory import confirmed
         from recollect.pipeline.settling import resettle
@@ -589,9 +687,23 @@ class Recollect:
         self._require_speech()
 
         def edit(memory: Memory) -> Memory:
+            if expected_version not in (None, memory.version):
+                raise Conflict("this memory was changed since you read it", hint="Read it again, then confirm it.")
             return confirmed(memory, self._clock(), kind)
 
         kept = resettle(self.store, self.scope, self.get(memory_id).id, edit, self._clock, note="confirm")
+        self._changed()
+        return kept
+
+    def pin(self, memory_id: str, on: bool = True, *, expected_version: int | None = None) -> Memory:
+        """A person wants agents of its project told a memory before all else; upkeep never puts it away then."""
+        from recollect.pipeline.changing import pinned
+
+        self._require_speech()
+        changed = pinned(self.get(memory_id), self._clock(), on=on)
+        if expected_version is not None:
+            changed = replace(changed, version=expected_version)
+        kept = self.store.memories.update(self.scope, changed, at=self._clock(), note="pin" if on else "unpin")
         self._changed()
         return kept
 
@@ -701,9 +813,10 @@ class Recollect:
         before: Callable[[str], None] = lambda job: None,
     ) -> list[Ran]:
         """Do some of the jobs that `maintain` does, and others by name; with `dry_run`, count what they would do."""
-        from recollect.pipeline.maintaining import REGULAR, run_jobs
+        from recollect.pipeline.maintaining import regular, run_jobs
 
-        done = run_jobs(self._work(progress), REGULAR if names is None else names, dry_run=dry_run, before=before)
+        wanted = regular(self.settings) if names is None else names
+        done = run_jobs(self._work(progress), wanted, dry_run=dry_run, before=before)
         if not dry_run:
             self._readying.changed()
         return done

@@ -25,12 +25,19 @@ BLOCK = re.compile(
     rf"(?:\n(?:[>\[=][^\n]*|## [^\n]{{1,40}}|(?=\n(?:## |\[))))*+(?:\n{CLOSING})?",
     re.DOTALL | re.MULTILINE,
 )
+_NAME = re.compile(rf"{re.escape(MARK)}([0-9a-f]{{12}})\]")
 _LINE_OF_OURS = (">", "[", "## ")
 
 
 def name_of(content: str) -> str:
     """The name a block carries."""
     return f"{MARK}{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:12]}]"
+
+
+def block_name(text: str) -> str:
+    """The name that the first block in a text carries, without its brackets; empty when there is none."""
+    found = _NAME.search(text)
+    return found[1] if found else ""
 
 
 def framed(content: str, notice: str) -> str:

@@ -3,7 +3,8 @@
 In: the record that was just put on the disk. Out: one JSON object for the hosts and events that take one, or nothing;
 nothing is also the answer to everything that is missing, damaged, not ours, or too late. No database and no JSON of
 ours is read: a start's answer lies ready as bytes, a prompt's comes from the warm process or from a prepared index.
-All that is computed for a start is whether anybody reads what hooks leave (`unread`).
+All that is computed for a start is whether anybody reads what hooks leave (`unread`). What was said is noted in a line
+of the file `shown`, for `pipeline/showing.py`.
 Loaded by the hook after the record is safe, so it imports only what is small.
 """
 
@@ -33,21 +34,24 @@ EVENTS = {
     "cursor": {"sessionStart": START},
     "opencode": {"SessionStart": START, "UserPromptSubmit": PROMPT},
 }
-PREPARED, MODE, SAID = "prepared", "mode", "said"
+PREPARED, MODE, SAID, SHOWN = "prepared", "mode", "said", "shown"
 NUDGE = (
     "Earlier sessions are remembered: when history would help, ask the memory-recall subagent, or search with the "
     "memory_search tool. [recollect:6073f97d8bd4]"
 )
+SUGGESTED = "[last time here:"  # how an entry that is a suggestion begins
 MAX_BODY = 2**20
 MAX_START = 64 * 1024
 MAX_TEXT = 4_000  # characters of what a prompt is answered with
 MAX_SAID = 64 * 1024
+MAX_SHOWN = 2**20  # of lines that nobody read yet; then no more are added
 
 _MAX_PATH = 4096
 _LEVELS = 64  # directories above the working directory that are looked up
 _ASK_SECONDS = 0.025
 _RESETS = ("clear", "compact")  # reasons to start after which the agent knows nothing of what it was told
 _SAID_BEGIN, _SAID_END = "<hook_context>", "</hook_context>"
+_BLOCK = b"[recollect:"  # before the name of a block
 _OURS = "<recollect-task"  # how the prompts that we ourselves give to models begin
 
 
@@ -111,10 +115,14 @@ def _reply(data_dir: str, agent: str, body: bytes, env: Mapping[str, str], until
         session = given.get("session_id")
         said = _Said(data.handle, session if isinstance(session, str) else "")
         if event == START:
-            return _started(data, agent, given, said)
-        with _Folder(PREPARED, data) as prepared:
-            text = _recalled(_Asked(data_dir, data, prepared, agent, given), said, until)
-    return _envelope(str(name), text) if text else b""
+            answer = _started(data, agent, given, said)
+        else:
+            with _Folder(PREPARED, data) as prepared:
+                text = _recalled(_Asked(data_dir, data, prepared, agent, given), said, until)
+            answer = _envelope(str(name), text) if text else b""
+        if answer and (event == START or said.told):
+            _note(data.handle, event, agent, given, answer, said.told)
+    return answer
 
 
 class _Asked:
@@ -188,7 +196,13 @@ def _from_index(asked: _Asked, prompt: str, told: list[int], start: bytes) -> tu
         return "", []
     found = promptindex.search(index, prompt, few=2 * promptindex.FEW, without=frozenset(told))
     fresh = [(name, text) for name, text in found if not is_in(start, text)]
-    return promptindex.framed(index, fresh[: promptindex.FEW])
+    return promptindex.framed(index, one_suggestion(fresh)[: promptindex.FEW])
+
+
+def one_suggestion(entries: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """These entries with the first suggestion among them, and none of the others."""
+    first = next((name for name, text in entries if text.startswith(SUGGESTED)), None)
+    return [(name, text) for name, text in entries if name == first or not text.startswith(SUGGESTED)]
 
 
 def _ask_warm(asked: _Asked, prompt: str, told: list[int], start: bytes, until: float) -> socket | None:
@@ -260,6 +274,7 @@ class _Said:
     def __init__(self, folder: int, session: str) -> None:
         self._folder = folder
         self._session = self._hash(session.encode("utf-8", "replace"))
+        self.told: list[int] = []  # now
 
     def names(self) -> list[int]:
         """The names of the entries that this session was told since it was cleared."""
@@ -285,6 +300,7 @@ class _Said:
 
     def add(self, names: list[int]) -> None:
         """The session was told these."""
+        self.told = names
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             handle = os.open(SAID, flags, 0o600, dir_fd=self._folder)
@@ -296,6 +312,33 @@ class _Said:
                 os.unlink(SAID, dir_fd=self._folder)
         finally:
             os.close(handle)
+
+
+def _note(folder: int, event: str, agent: str, given: Mapping[str, Any], answer: bytes, names: list[int]) -> None:
+    """One line that tells what was put before whom and when: the name of the block, and on a prompt of each entry.
+
+    It begins with a line end too, so that one that was cut off costs nothing but itself.
+    """
+    flavor = "cursor" if "cursor_version" in given or "conversation_id" in given else agent
+    session = given.get("conversation_id") or given.get("session_id")
+    at = answer.find(_BLOCK) + len(_BLOCK)
+    block = answer[at : at + 12].decode("ascii", "replace")
+    if not isinstance(session, str) or len(session) > 255 or at < len(_BLOCK):
+        return
+    entries = ",".join([f"{name:016x}" for name in names]) if event == PROMPT else ""
+    line = f"\n{time.time_ns()} {event} {flavor} {block} {session.encode('utf-8', 'replace').hex()} {entries}\n"
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        handle = os.open(SHOWN, flags, 0o600, dir_fd=folder)
+    except OSError:
+        return  # then nobody can tell where it was shown
+    try:
+        if os.fstat(handle).st_size < MAX_SHOWN:
+            os.write(handle, line.encode())
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
 
 
 def _nearest(folder: _Folder, directory: object, ending: str, limit: int) -> bytes:

@@ -27,6 +27,7 @@ ORIGINS = ("user", "assistant", "tool", "web", "import", "injected")
 # the user; or anything else, which is shown as quoted data when asked for and never put before an agent by itself.
 TRUSTS = ("user", "checked", "quoted")
 SAID = "said"  # the maker of what somebody wrote down; others are "rules" and the names of language models
+PINNED = "pinned"  # in the `meta` of a memory: since when a person wants agents to be told it before all else
 
 # Who speaks in a recorded exchange -> (kind of event, origin of what it says).
 ROLES = {
@@ -345,6 +346,11 @@ class Memory:
     slot: str | None = None  # what it tells the value of
     confirmed_at: datetime | None = None
 
+    @property
+    def pinned(self) -> bool:
+        """Whether a person wants agents to be told it before all else."""
+        return bool(self.meta.get(PINNED))
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryVersion:
@@ -363,13 +369,17 @@ class MemoryVersion:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Why a hit has its score: each part from 0 to 1, `None` where it was not looked at."""
+    """Why a hit has its score: each part from 0 to 1, `None` where it was not looked at.
+
+    `use` is how useful it proved, from -1 to 1: 0 without feedback.
+    """
 
     lexical: float
     semantic: float | None
     importance: float
     recency: float
     final: float
+    use: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

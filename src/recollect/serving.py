@@ -109,6 +109,11 @@ class Serving:
                 self.tasks.stop(WORK_SECONDS)
                 self._embedding.stop()
 
+    @property
+    def stopping(self) -> bool:
+        """Whether it is to end: what streams ends by itself then."""
+        return self._closing.is_set()
+
     def _wrote(self) -> None:
         self.last_write_at = self.clock()
         self.ring()

@@ -42,6 +42,7 @@ CHOICES = {
 AMOUNTS = (
     *("llm_daily_tokens", "llm_daily_usd", "inject_max_tokens", "database_statement_seconds"),
     *("quota_memories", "quota_ingests_per_day", "vector_engine_from", "vector_memory_bytes"),
+    *("use_half_life_days", "injections_keep_days"),
     *("serve_port", "serve_rate_per_minute", "serve_rate_per_ip_per_minute", "health_stuck_seconds", "redis_keep"),
 )
 DENIED = (
@@ -95,10 +96,15 @@ class Settings:
     decay: str = "hyperbolic"  # how recency falls with age: hyperbolic or exponential
     decay_factor: float = 0.01  # hyperbolic: 1 / (1 + days x factor); exponential: half every 1 / factor days
     abstain: bool = True  # say nothing rather than something unlikely
+    use_half_life_days: float = 90.0  # days after which feedback on a memory counts half; more than 0
+    injections_keep_days: int = 90  # how long it is kept where a memory was put before an agent
     distill: bool = True  # make memories of captured sessions; off: only what is said with `remember` is kept
     summarize_after: int = 8  # events a session may grow by before its gist is made again
     archive_after_days: int = 365  # memories older than this and ...
     archive_reads_below: int = 5  # ... read fewer times than this are archived
+    stale_after_days: int = 90  # `consolidate` archives passing memories nobody vouches for or read for so long
+    consolidate: bool = False  # `maintain` consolidates too; else only `consolidate`, or `maintain --job consolidate`
+    consolidate_share: float = 0.2  # of the memories, how many it may change at once; more, and it changes nothing
     redact_after_days: int = 7  # a deleted memory can be restored until then; then its text is removed
     purge_after_days: int = 30  # and after this long its row is removed too
     backup_keep_days: int = 30  # how long a backup is kept: it holds what is forgotten later until it is deleted
@@ -116,8 +122,10 @@ class Settings:
     raw_max_age_days: int = 180  # bodies of digested sessions older than this are evicted
     distilled_cap_bytes: int = 8_589_934_592  # above it there is an alert; nothing distilled is ever dropped by itself
     inject_start: bool = True  # put what is worth knowing before an agent when a session starts
+    inject_suggestion: bool = True  # with it one line about last time, where something learned fits the project
     inject_prompt: str = "recall"  # on a prompt: recall (what fits it), nudge (a word that there is a memory) or off
     inject_max_tokens: int = 1_500  # size of what is put before an agent by itself
+    share_patterns: bool = False  # count your patterns together with others' of this store: `patterns common`
     contexts: tuple[str, ...] = ()  # shared contexts whose approved memories agents are shown and may search too
     memory_files: tuple[str, ...] = ()  # files that are kept up to date with it; {project} in a name: one a project
     quota_memories: int = 0  # memories one user may have; 0: as many as they like (a server for others sets 50,000)
@@ -129,6 +137,7 @@ class Settings:
     serve_port: int = 0  # its port; 0: 8001 for ingestion, 8002 for retrieval, 8010 for all
     serve_hosts: tuple[str, ...] = ()  # names it is asked by, in the Host header; with --hosted empty: any
     serve_origins: tuple[str, ...] = ()  # web pages that may ask it, such as https://app.example
+    serve_page: bool = True  # whether it shows pages to people too, at its own address
     serve_api_key: str = ""  # a secret it accepts besides its own, without --hosted; never shown
     serve_workers: int = 1  # how many processes answer
     serve_threads: int = 12  # how many requests one process works on at once

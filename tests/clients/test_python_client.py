@@ -304,6 +304,22 @@ def test_what_is_confirmed_is_the_users_own_word(memory: Any) -> None:
     assert confirmed.confirmed_at is not None
 
 
+def test_what_proved_useful_is_said_once_and_taken_back(memory: Any) -> None:
+    kept = memory.remember("Deploys run on Mondays")
+    for _ in range(2):
+        told = memory.feedback(kept.id, "helpful", "chat:1", note="so it was")
+    assert told.usefulness == pytest.approx(1 / 3, abs=1e-4)
+    (said,) = told.feedback
+    assert (said.memory, said.verdict, said.session, said.source, said.note) == (
+        *(kept.id, "helpful", "chat:1", "user"),
+        "so it was",
+    )
+    assert memory.recall("deploys Mondays", abstain=False, tiers=("memory",)).hits[0].parts.use > 0.3
+    assert memory.feedback(kept.id, "helpful", "chat:1", undo=True).feedback == ()
+    with pytest.raises(InvalidInput):
+        memory.feedback(kept.id, "lovely")
+
+
 def test_what_was_forgotten_softly_comes_back_and_what_was_not_does_not(memory: Any) -> None:
     kept = memory.remember("The spare key is under the mat.")
     receipt = memory.forget(kept.id, soft=True)

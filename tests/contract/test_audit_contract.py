@@ -77,6 +77,8 @@ def test_it_is_read_newest_first_and_narrowed(store: Store) -> None:
     assert [one.number for one in store.audit.find(ANN, limit=2, offset=2)] == [3, 2]
     assert [one.number for one in store.audit.find(ANN, limit=9, action="forget")] == [5]
     assert [one.number for one in store.audit.find(ANN, limit=9, subject=first.subject)] == [5, 1]
+    assert [one.number for one in store.audit.find(ANN, limit=9, subject=first.subject, look=4)] == [5]
+    assert [one.number for one in store.audit.find(ANN, limit=9, look=2)] == [5, 4]
 
 
 @pytest.mark.parametrize("scope", [BOB, EVE, Scope("never", "seen")], ids=["user", "tenant", "nobody"])

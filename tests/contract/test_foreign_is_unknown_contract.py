@@ -119,6 +119,11 @@ ASKED: dict[str, Ask] = {
     "search.vectors": lambda s, me, it: [s.search.vectors(me, tier, it.docs[tier]) for tier in TIERS],
     "search.documents": lambda s, me, it: [s.search.documents(me, tier, it.docs[tier]) for tier in TIERS],
     "search.around": lambda s, me, it: s.search.around(me, it.docs["turn"]),
+    "browse.extent": lambda s, me, it: s.browse.extent(me, it.session),
+    "browse.children": lambda s, me, it: s.browse.children(me, [it.session], limit=9),
+    "browse.passages": lambda s, me, it: s.browse.passages(me, it.session, after=-1, first=9, most=99),
+    "browse.matching": lambda s, me, it: s.browse.matching(me, it.session, ["walrus"], limit=9),
+    "browse.media": lambda s, me, it: s.browse.media(me, it.session, it.body),
     "keeping.forget_memory": lambda s, me, it: s.keeping.forget_memory(me, it.memory.id, at=LATER),
     "keeping.forget_session": lambda s, me, it: s.keeping.forget_session(me, it.session, at=LATER),
     "keeping.forgotten": lambda s, me, it: s.keeping.forgotten(me, it.session),
@@ -178,7 +183,14 @@ def test_what_another_has_is_answered_as_what_nobody_has(
 def test_what_one_has_oneself_is_answered_otherwise(store: Store, name: str) -> None:
     """Else the test above would show nothing."""
     mine = fill(store, ANN, "penguin")
-    if name in ("captures.costs", "digests.get", "distillations.get", "memories.versions", "memories.replaced"):
+    if name in (
+        "browse.children",
+        "captures.costs",
+        "digests.get",
+        "distillations.get",
+        "memories.versions",
+        "memories.replaced",
+    ):
         pytest.skip("nothing there to be answered")
     if name in ("gists.put", "gists.release", "memories.touch", "keeping.forgotten"):
         pytest.skip("says nothing, or nothing else")

@@ -9,19 +9,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import product
 from typing import Any, get_type_hints
 
 import pytest
 
 from recollect.capture.bodies import body_of
+from recollect.clock import iso
 from recollect.distill.digest import digest_of
 from recollect.errors import RecollectError
 from recollect.ids import stable_key
 from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
+from recollect.store.browseport import Mark, SessionFilter
+from recollect.store.insightport import RecallDay, Window
 from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
-from recollect.store.port import Caps, Charge, Distillation, Filter, Proposal, Seen, Store
+from recollect.store.port import Caps, Charge, Distillation, Filter, Proposal, Seen, Store, Weighing
+from recollect.store.relationport import Run, Step
+from recollect.store.useport import Feedback, Injection, OwnRanking
 from tests.contract.samples import LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, minute, talk
 
 OWNERS = (Scope("acme", "ann"), Scope("acme", "bob"), Scope("other", "ann"))
@@ -34,7 +40,8 @@ OF_THE_STORE = {
     "keeping.reindex", "keeping.vacuum", "keeping.scrub_due", "keeping.sizes",
     "notes.get", "notes.all", "notes.put", "notes.swap", "notes.drop",
     "tasks.claim", "tasks.extend", "tasks.finish", "tasks.fail", "tasks.release",  # a claimed task has its owner in it
-    "tasks.everywhere", "tasks.backlog", "tasks.tidy", "answers.tidy",
+    "tasks.everywhere", "tasks.backlog", "tasks.tidy", "insights.database_bytes",
+    "answers.tidy",
 }  # fmt: skip
 PLENTY = Caps(tokens=10**9, usd=10**6)
 WALRUS = "walrus"  # everybody says this, so that every search finds something
@@ -98,9 +105,24 @@ def fill(store: Store) -> list[Place]:
         store.answers.begin(scope, "key", "ab", at=T0, until=LATER)
         store.answers.finish(scope, "key", status=200, body=canary.encode(), at=T0)
         kept = store.memories.update(scope, replace(kept, content=f"{kept.content} 2"), at=T0, note="edit")
+        store.consolidations.apply(scope, run_of(canary), consolidated(canary, kept, project), at=T0)
+        store.use.give(scope, Feedback(kept.id, "helpful", T0, session, note=canary))
+        store.use.inject(scope, [Injection(kept.id, session, T0, canary, "prompt", canary)], before=T0)
+        store.use.laid(scope, {canary: [kept.id]}, at=T0, before=T0)
+        store.use.put_ranking(scope, OwnRanking({"use": 0.1}, T0, {"of": OWNERS[owner].tenant}), at=T0)
         places.append(Place(scope, canary, session, events[0].key, kept))
     embed_waiting(store)
     return places
+
+
+def run_of(canary: str) -> Run:
+    return Run(stable_key("run", canary), T0, by=canary)
+
+
+def consolidated(canary: str, kept: Memory, project: str) -> list[Step]:
+    related = {"relations": [[kept.id, "same_subject", canary, iso(T0)]]}
+    made = {"content": canary, "covers": {f"chat:{canary}": [2, iso(T0)]}, "maker": "extractive", "made_at": iso(T0)}
+    return [Step("relate", kept.id, "", {}, related), Step("rollup", "2026-03", project, {}, made)]
 
 
 def pattern_of(canary: str, statement: str, project: str | None = None) -> Pattern:
@@ -134,6 +156,7 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         Filter(now=LATER, session=asked.session),
         Filter(now=LATER, tags=(asked.canary, "shared")),
         Filter(now=LATER, as_of=LATER),
+        Filter(now=LATER, flavors=("chat",)),
     ]
     choices: dict[str, list[Any]] = {
         "session": [asked.session],
@@ -224,7 +247,21 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         "told": [()],
         "evidence": [None, [Sighting(asked.session, "chat", None, T0)]],
         "rollout": [rollout_of(asked.canary, "/taken/over")],
+        "run": [Run("theirs", T0), run_of(asked.canary)],
+        "run_id": [run_of(asked.canary).id],
+        "steps": [[Step("demote", asked.memory.id, "", {"importance": 0.5}, {"importance": 0.1})]],
+        "memory_ids": [[asked.memory.id]],
+        "before": [LATER],
+        "keys": [[asked.turn]],
+        "words": [[WALRUS, asked.canary]],
+        "beginning": ["s", asked.canary],
+        "look": [1_000],
+        "weighing": [Weighing({"fact": 1.0})],
     }
+    if name.startswith(("insights.", "digests.")):
+        choices |= _of_figures(name, asked)
+    if name.startswith("browse."):
+        choices |= _of_browsing(asked)
     if name == "tasks.put":
         choices |= {"kind": ["distill"], "subject": [asked.session]}
     if name == "keys.create":
@@ -233,6 +270,10 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         choices["memories"] = [None, 7]
     if name == "audit.note":
         choices |= {"action": ["recall"], "subject": [asked.memory.id]}
+    if name.startswith("use."):
+        choices |= _of_use(name, asked)
+    if name == "consolidations.beyond":
+        choices |= {"where": [Filter(now=LATER, archived=True, history=True)], "limit": [50]}
     if name == "memories.add_many":
         choices["memories"] = [(), ((replace(asked.memory, why="taken over"), ()),)]
     names = [each for each in inspect.signature(function).parameters if each not in ("self", "scope")]
@@ -240,6 +281,45 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         pytest.fail(f"{name} has arguments this test does not know: {missing}")
     for values in product(*(choices[each] for each in names)):
         yield dict(zip(names, values, strict=True))
+
+
+def _of_figures(name: str, asked: Place) -> dict[str, list[Any]]:
+    """What can be asked of figures by day, and what can be put down for them."""
+    ever = Window(T0 - timedelta(days=1), LATER)
+    return {
+        "window": [ever, replace(ever, project=asked.scope.project), replace(ever, flavor="chat", step=7)],
+        "files": [200],
+        "counted": [[RecallDay("2026-03-01", 1, 1, 1)]],
+        "health": [{asked.session: 1}] if name == "digests.score" else [None, 50],
+    }
+
+
+def _of_browsing(asked: Place) -> dict[str, list[Any]]:
+    """What can be looked through."""
+    words = SessionFilter(words=(asked.canary,))
+    return {
+        "where": [SessionFilter(), SessionFilter(project=asked.scope.project), words],
+        "parents": [[asked.session]],
+        "mark": [Mark()],
+        "first": [50],
+    }
+
+
+def _of_use(name: str, asked: Place) -> dict[str, list[Any]]:
+    """What can be said and asked about the use of somebody's memory."""
+    taken = Feedback(asked.memory.id, "harmful", LATER, asked.session, note="taken over")
+    return {
+        "memory": [None, asked.memory.id],
+        "session": [asked.session, *([None] if name == "use.injections" else [])],
+        "ids": [[asked.memory.id]],
+        "verdict": ["helpful"],
+        "feedback": [taken],
+        "shown": [[replace(taken, source="digest")]],
+        "blocks": [{asked.canary: [asked.memory.id]} if name == "use.laid" else [asked.canary]],
+        "before": [T0],
+        "injections": [[Injection(asked.memory.id, asked.session, LATER, "taken", "prompt", "over")]],
+        "ranking": [None, OwnRanking({"use": 0.1}, T0)],
+    }
 
 
 def outcome(call: Callable[[], Any]) -> str:
@@ -269,7 +349,17 @@ def every_doc(store: Store) -> dict[str, list[int]]:
     return found
 
 
-def rest(store: Store, places: list[Place], without: Scope) -> dict[str, list[Any]]:
+def consolidations(store: Store, one: Place) -> list[Any]:
+    """All that is noted of consolidating; looked at only after what could touch it, for it takes time."""
+    noted: list[Any] = [*store.consolidations.runs(one.scope, limit=9), *store.consolidations.relations(one.scope)]
+    return [
+        *noted,
+        *store.consolidations.steps(one.scope, run_of(one.canary).id),
+        *store.consolidations.rollups(one.scope),
+    ]
+
+
+def rest(store: Store, places: list[Place], without: Scope, name: str) -> dict[str, list[Any]]:
     """What everybody else has, to show that nothing of it was changed."""
     return {
         one.canary: [
@@ -277,6 +367,8 @@ def rest(store: Store, places: list[Place], without: Scope) -> dict[str, list[An
             *(found for found in store.patterns.find(one.scope, limit=9) if one.canary in found.statement),
             *store.patterns.rollouts(one.scope, pattern_of(one.canary, "").id),
             *store.patterns.evidence(one.scope, pattern_of(one.canary, "").id),
+            *store.use.injections(one.scope),
+            *(consolidations(store, one) if name.startswith(("consolidations.", "keeping.")) else ()),
         ]
         for one in places
         if one.scope != without
@@ -296,7 +388,7 @@ def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> 
     docs = every_doc(store)
     for me in places:
         others = [one for one in places if one is not me]
-        before = rest(store, places, me.scope)
+        before = rest(store, places, me.scope, name)
         for asked in others:
             for values in arguments(store, name, asked, docs):
                 answer = call(store, name, me.scope, values)
@@ -306,7 +398,7 @@ def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> 
                     shown = answer.replace(asked.session, "").replace(f"chat:new {asked.canary}", "")
                     leaked = one.canary in shown and not (name == "memories.add" and one.canary in given_back)
                     assert not leaked, f"{name} as {me.canary} asking for {asked.canary}: {answer}"
-        after = rest(store, places, me.scope)
+        after = rest(store, places, me.scope, name)
         assert after == before, f"{name} as {me.canary} changed what belongs to others"
 
 
@@ -314,14 +406,14 @@ def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> 
 def test_an_owner_nobody_knows_sees_nothing(store: Store, name: str) -> None:
     places = fill(store)
     docs = every_doc(store)
-    before = rest(store, places, Scope("x", "y"))
+    before = rest(store, places, Scope("x", "y"), name)
     for stranger in (Scope("nobody", "here"), Scope("acme", "stranger", "apollo"), OWNERS[0].within("unused")):
         for asked in places:
             for values in arguments(store, name, asked, docs):
                 answer = call(store, name, stranger, values).replace(asked.session, "")
                 if name != "memories.add":
                     assert "canary" not in answer.replace(f"chat:new {asked.canary}", "")
-    assert rest(store, places, Scope("x", "y")) == before
+    assert rest(store, places, Scope("x", "y"), name) == before
 
 
 def test_everyone_sees_their_own(store: Store) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 
 from recollect.errors import Conflict, NotFound, ScopeError
-from recollect.model import Evidence, Memory, MemoryVersion, Scope
+from recollect.inject.selection import WEIGHING, ranked
+from recollect.model import NO_PROJECT, Evidence, Memory, MemoryVersion, Scope
 from recollect.store.port import Filter, Store
+from recollect.store.sqlite import database
 from tests.contract.samples import ANN, BOB, EVE, LATER, NOW, T0, memory, minute
 
 FULL = memory(
@@ -318,3 +321,89 @@ def test_marks_change_with_every_change_and_only_then(store: Store) -> None:
     assert store.memories.marks(ANN, now=T0).keys() == {None, "apollo", "zeus"}
     assert store.memories.marks(ANN.within("zeus"), now=T0).keys() == {None, "zeus"}
     assert store.memories.marks(BOB, now=T0) == {}
+
+
+def test_memories_are_found_by_how_their_words_begin(store: Store) -> None:
+    texts = ("Deploys run on Monday", "we redeploy at 50% load", "(deploy keys) rotate", "Monday")
+    for number, text in enumerate(texts):
+        store.memories.add(ANN, memory(text, occurred_at=minute(number)))
+    store.memories.add(ANN, memory("deploy: archived", archived_at=T0, occurred_at=minute(9)))
+    store.memories.add(ANN, memory("deploy: superseded", superseded_at=T0, occurred_at=minute(9)))
+    store.memories.add(ANN, memory("deploy: deleted", deleted_at=T0, occurred_at=minute(9)))
+
+    def found(*words: str, look: int = 100, limit: int = 9) -> list[str]:
+        return [one.content for one in store.memories.beginning(ANN, words, look=look, limit=limit)]
+
+    assert found("depl") == ["(deploy keys) rotate", "Deploys run on Monday"]
+    assert found("MON", "depl") == ["Deploys run on Monday"]
+    assert found("mon", limit=1) == ["Monday"]
+    assert found("50%") == ["we redeploy at 50% load"]
+    assert found("%") == found("") == found() == found("_eploy") == []
+    assert found("depl", look=4) == ["(deploy keys) rotate"]
+    for stranger in (BOB, EVE):
+        assert store.memories.beginning(stranger, ["depl"], look=100, limit=9) == []
+
+
+def test_memories_are_narrowed_to_agents_and_to_what_is_pinned(store: Store) -> None:
+    for session in ("claude:1", "codex:1"):
+        store.sessions.ensure(ANN, session, at=T0)
+        store.memories.add(ANN, memory(f"from {session}", session=session))
+    store.memories.add(ANN, memory("said", meta={"pinned": "2026-03-01"}))
+
+    def found(**where: Any) -> set[str]:
+        return {one.content for one in store.memories.find(ANN, replace(NOW, **where), limit=9)}
+
+    assert found(flavors=("claude",)) == {"from claude:1"}
+    assert found(flavors=("claude", "codex")) == {"from claude:1", "from codex:1"}
+    assert found(flavors=("grok",)) == set()
+    assert found(pinned=True) == {"said"}
+
+
+def test_the_weightiest_come_as_they_are_ranked_and_nothing_that_may_not_be_told(store: Store) -> None:
+    rng = random.Random(7)
+    for number in range(60):
+        trust = rng.choice(["user", "checked", "quoted"])
+        changes: dict[str, Any] = rng.choice(
+            [{}, {}, {}, {"confirmed_at": T0}, {"archived_at": T0}, {"superseded_at": T0}, {"expires_at": T0}]
+        )
+        store.memories.add(
+            ANN,
+            memory(
+                f"fact {number}",
+                kind=rng.choice(["preference", "lesson", "note", "topic"]) if trust == "user" else "fact",
+                project=rng.choice([None, "apollo", "zeus"]),
+                occurred_at=T0 - timedelta(days=rng.randint(0, 900)),
+                importance=rng.random(),
+                trust=trust,
+                **changes,
+            ),
+        )
+    for project in ("apollo", "zeus", NO_PROJECT):
+        scope = ANN.within(project)
+        every = ranked(store.memories.find(scope, NOW, limit=100), LATER)
+        found = store.memories.weightiest(scope, WEIGHING, now=LATER, limit=100)
+        assert ranked(found, LATER) == every
+        few = store.memories.weightiest(scope, WEIGHING, now=LATER, limit=5)
+        assert {one.id for one in few} == {one.id for one in every[:5]}
+    for stranger in (BOB, EVE):
+        assert store.memories.weightiest(stranger.within("apollo"), WEIGHING, now=LATER, limit=9) == []
+
+
+def test_a_tag_is_found_by_the_index_as_it_is_by_looking(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = ("naïve", "日本語", "c++", "---", "100%", 'a"b', "x OR y")
+    tags = ("deploy", "Deploy keys", "deployKeys", "running", "run", *odd)
+    for number, tag in enumerate(tags):
+        store.memories.add(ANN, memory(f"fact {number} about {tag}", tags=(tag, "every"), why=f"because {tag}"))
+    store.memories.add(BOB, memory("mine", tags=tags))
+
+    def found() -> dict[str, list[str]]:
+        return {tag: [one.id for one in store.memories.find(ANN, replace(NOW, tags=(tag,)), limit=99)] for tag in asked}
+
+    asked = (*tags, "every", "nobody", "key")
+    looked = found()
+    monkeypatch.setattr(database, "MANY", 1)
+    assert found() == looked
+    both = store.memories.find(ANN, replace(NOW, tags=("deploy", "running")), limit=99)
+    assert {one.tags[0] for one in both} == {"deploy", "running"}
+    monkeypatch.setattr(database, "FEW", 3)
+    assert found() == looked

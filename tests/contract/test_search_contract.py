@@ -166,6 +166,8 @@ LIVE = MEMORIES.keys() - {"superseded", "expired", "archived", "deleted"}
         pytest.param({"as_of": minute(10)}, LIVE - {"late"} | {"superseded", "expired"}, id="as_of"),
         pytest.param({"archived": True}, LIVE | {"archived"}, id="archived"),
         pytest.param({"history": True}, LIVE | {"superseded", "expired"}, id="history"),
+        pytest.param({"pinned": True}, set(), id="pinned"),
+        pytest.param({"flavors": ("chat",)}, set(), id="no session that is here"),
     ],
 )
 def test_each_leg_lets_through_what_the_filter_says(
@@ -184,6 +186,8 @@ def test_each_leg_lets_through_what_the_filter_says(
     ("where", "expected"),
     [
         pytest.param({"session": "chat:1"}, {1}, id="session"),
+        pytest.param({"flavors": ("chat", "grok")}, {0, 1, 2, 3}, id="agents"),
+        pytest.param({"flavors": ("grok",)}, set(), id="another agent"),
         pytest.param({"session": "chat:9"}, set(), id="unknown session"),
         pytest.param({"exclude_session": "chat:1"}, {0, 2, 3}, id="exclude_session"),
         pytest.param({"exclude_session": "chat:9"}, {0, 1, 2, 3}, id="exclude unknown session"),

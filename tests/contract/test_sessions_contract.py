@@ -294,3 +294,18 @@ def test_any_text_comes_back_exactly_and_every_event_is_in_one_turn(store: Store
     opened = sum(role == "user" or n == 0 for n, (role, _) in enumerate(lines))
     assert len(turns) == opened
     assert [turn.user_text for turn in turns if turn.user_text] == [t for role, t in lines if role == "user" and t]
+
+
+def test_events_are_found_by_their_keys_whatever_session_they_are_of(store: Store) -> None:
+    one, two = talk("chat:1", "hello", "assistant: hi"), talk("chat:2", "bye")
+    store.sessions.append(ANN, one)
+    store.sessions.append(ANN.within("apollo"), two)
+    keys = [two[0].key, "ff" * 16, one[1].key, "no key", "", two[0].key]
+    assert [(event.session, event.text) for event in store.sessions.events(ANN, keys)] == [
+        ("chat:2", "bye"),
+        ("chat:1", "hi"),
+    ]
+    assert store.sessions.events(ANN, [one[0].key]) == store.sessions.history(ANN, "chat:1")[:1]
+    assert [event.text for event in store.sessions.events(ANN.within("zeus"), keys)] == ["hi"]
+    for stranger in (BOB, EVE, Scope("never", "seen")):
+        assert store.sessions.events(stranger, keys) == []

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect.store.port import Store
-from recollect.store.statsport import Held, Tally
+from recollect.store.statsport import Facets, Held, Named, Tally
 from tests.contract.samples import ANN, BOB, EVE, MODEL, NOW, TINY, memory, talk
 
 MARCH, APRIL = datetime(2026, 3, 2, 23, 59, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
@@ -70,3 +70,48 @@ def test_sessions_turns_and_waiting_texts_are_counted(store: Store) -> None:
     waiting = store.vectors.waiting(10)
     store.vectors.put(MODEL, [(one, TINY.embed(list(one.texts))) for one in waiting])
     assert store.stats.held(ANN).pending == 0
+
+
+def test_memories_are_counted_by_what_they_can_be_narrowed_by(store: Store) -> None:
+    store.sessions.append(ANN, talk("claude:1", "hello"))
+    keep(store)
+    seen = memory("seen there", session="claude:1", origin="tool", tags=("paint",), meta={"pinned": "x"})
+    store.memories.add(ANN, seen)
+    found = store.stats.facets(ANN, WHERE, look=100)
+    assert found == Facets(
+        memories=4,
+        complete=True,
+        kinds={"fact": 3, "decision": 1},
+        tags={"paint": 3, "door": 1},
+        projects={"shop": 1},
+        agents={"claude": 1},
+        trusts={"user": 3, "quoted": 1},
+    )
+    assert store.stats.facets(ANN, replace(WHERE, flavors=("claude",)), look=100).memories == 1
+    assert store.stats.facets(ANN, replace(WHERE, pinned=True), look=100).trusts == {"quoted": 1}
+    assert store.stats.facets(ANN, replace(WHERE, tags=("door",)), look=100).tags == {"door": 1, "paint": 1}
+    assert store.stats.facets(ANN.within("other"), WHERE, look=100).projects == {}
+    assert store.stats.facets(ANN, WHERE, look=100, most=1).tags == {"paint": 3}
+
+
+def test_only_the_newest_are_looked_at_and_that_is_said(store: Store) -> None:
+    keep(store)
+    found = store.stats.facets(ANN, WHERE, look=2)
+    assert (found.memories, found.complete) == (2, False)
+    assert "door" not in found.tags
+    assert not store.stats.facets(ANN, WHERE, look=3).complete  # there may be a fourth
+    assert store.stats.facets(ANN, WHERE, look=4).complete
+
+
+def test_names_are_found_as_they_are_typed(store: Store) -> None:
+    keep(store)
+    store.memories.add(ANN, memory("odd", tags=("100%", "PAINTER", "a_b")))
+    assert store.stats.named(ANN, "pa", look=100, most=5) == Named(("paint", "PAINTER"), ())
+    assert store.stats.named(ANN, "ho", look=100, most=5) == Named((), ("shop",))
+    assert store.stats.named(ANN, "%", look=100, most=5) == Named()
+    assert store.stats.named(ANN, "a_", look=100, most=5).tags == ("a_b",)
+    assert store.stats.named(ANN, "do", look=2, most=5) == Named()  # the door is older
+    assert store.stats.named(ANN, "pa", look=100, most=1).tags == ("paint",)
+    for stranger in (BOB, EVE):
+        assert store.stats.named(stranger, "pa", look=100, most=5) == Named()
+        assert store.stats.facets(stranger, WHERE, look=100) == Facets()

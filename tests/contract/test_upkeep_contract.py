@@ -53,6 +53,7 @@ def kept(store: Store, one: Memory) -> Memory:
         pytest.param({"accessed_at": NOW - 364 * DAY, "access_count": 1}, False, id="old and read lately"),
         pytest.param({"accessed_at": NOW - 366 * DAY, "access_count": 1}, True, id="old and read long ago"),
         pytest.param({"confirmed_at": T0}, False, id="old and confirmed"),
+        pytest.param({"meta": {"pinned": "2026-03-01"}}, False, id="old and pinned"),
         pytest.param({"recorded_at": NOW - 364 * DAY}, False, id="told lately"),
         pytest.param({"occurred_at": NOW - 364 * DAY}, False, id="happened lately"),
         pytest.param({"recorded_at": NOW - 365 * DAY, "occurred_at": T0}, False, id="a year old to the second"),
@@ -98,6 +99,7 @@ def test_what_somebody_put_back_is_not_put_away_again(store: Store) -> None:
         pytest.param({"expires_at": NOW - 364 * DAY}, False, id="ended less than a year ago"),
         pytest.param({"expires_at": NOW + DAY}, False, id="has not ended"),
         pytest.param({"expires_at": NOW - 366 * DAY, "accessed_at": NOW - DAY}, False, id="ended and read since"),
+        pytest.param({"expires_at": NOW - 366 * DAY, "meta": {"pinned": "x"}}, False, id="ended and pinned"),
     ],
 )
 def test_what_ended_long_ago_is_put_away_however_often_it_was_read(

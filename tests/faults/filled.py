@@ -5,13 +5,24 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from recollect.model import Body, Cost, Session
+from recollect.clock import iso
+from recollect.model import Body, Cost, Memory, Scope, Session
 from recollect.pipeline.digests import digest_due
+from recollect.store.insightport import RecallDay
 from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
 from recollect.store.port import Caps, Charge, Distillation, Seen, Store
+from recollect.store.relationport import Run, Step
+from recollect.store.useport import Feedback, Injection, OwnRanking
 from tests.contract.samples import ANN, BOB, EVE, LATER, event, gist, memory, minute
 
 CAPS = Caps(tokens=10**9, usd=10**6)
+
+
+def _consolidate(store: Store, scope: Scope, kept: Memory) -> None:
+    relations = {"relations": [[kept.id, "caused_by", "run", iso(LATER)]]}
+    made = {"content": "walrus ☃", "covers": {"claude:1": [3, iso(LATER)]}, "maker": "m", "made_at": iso(LATER)}
+    steps = [Step("relate", kept.id, "", {}, relations), Step("rollup", "2026-03", "apollo", {}, made)]
+    store.consolidations.apply(scope, Run("run", LATER), steps, at=LATER)
 
 
 def fill(store: Store, *, items: int = 12) -> None:
@@ -50,6 +61,14 @@ def fill(store: Store, *, items: int = 12) -> None:
         seen_in = Sighting("claude:1", "claude", "apollo", LATER, "user", 2, "walrus", ("k1",))
         store.patterns.put(scope, pattern, at=LATER, was=None, told=[told], evidence=[seen_in])
         store.patterns.put_rollout(scope, Rollout("r1", "p1", 1, "memory", "m1", LATER, text="walrus"))
+        store.patterns.share(scope, True, at=LATER)
+        _consolidate(store, scope, again)
+        store.use.give(scope, Feedback(again.id, "helpful", LATER, "claude:1", note="ü\t\\N walrus"))
+        shown = Injection(again.id, "claude:1", LATER, "claude", "prompt", "ab" * 6)
+        store.use.inject(scope, [shown], before=minute(0))
+        store.use.laid(scope, {"ab" * 6: [again.id]}, at=LATER, before=minute(0))
+        store.use.put_ranking(scope, OwnRanking({"use": 0.1}, LATER, {"examples": 40}), at=LATER)
+        store.insights.count_recalls(scope, [RecallDay("2026-03-01", 3, 1, 2)])
         store.answers.begin(scope, "key", "ab", at=LATER, until=LATER)
         store.answers.finish(scope, "key", status=201, body=b'{"walrus": "\xc3\xbc"}\x00', at=LATER)
     team = store.contexts.create(ANN, "team", at=LATER).id

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from recollect.errors import InvalidInput, RecollectError, StoreError, StoreTooN
 from recollect.model import TIERS, Scope
 from recollect.settings import Settings
 from recollect.store import portable
+from recollect.store.insightport import Window
 from recollect.store.port import Filter, Store
 from recollect.store.postgres import backup as copies
 from recollect.store.postgres import copyfile, schema
@@ -34,6 +36,7 @@ from tests.contract.samples import (
     embed_waiting,
     event,
     memory,
+    minute,
 )
 from tests.faults.filled import fill
 from tests.services.postgres import Postgres, as_role
@@ -117,13 +120,15 @@ def test_a_restored_backup_is_the_same_store(
     embed_waiting(again)
     assert answers(again) == before
     assert again.keeping.health(deep=True).checks == {}
+    assert again.insights.costs(ANN, EVER) == source.insights.costs(ANN, EVER) != []
     assert again.bodies.tick(LATER) == source.bodies.tick(LATER)
     assert again.memories.add(ANN, memory("written after the restore"))[1]
     assert len(by_words(again, ANN, "memory", "written")) == 1
 
 
+EVER = Window(minute(0) - timedelta(days=9), LATER)
 # Filled by what others own; a backup holds them like any other table.
-_EMPTY = {"digests", "contexts", "members", "proposals", "api_keys"}
+_EMPTY = {"digests", "session_signals", "contexts", "members", "proposals", "api_keys"}
 
 
 def test_numbers_go_on_after_the_last_that_was_given(

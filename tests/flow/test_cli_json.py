@@ -37,12 +37,22 @@ RUNS = {
     "list": (["list"], {"memories", "limit", "offset"}),
     "show": (
         ["show", "ID"],
-        set("memory quotes said versions superseded merged successors disputes findings".split()),
+        set("memory quotes said versions superseded merged successors disputes findings relations usage".split()),
     ),
+    "insights": (["insights"], {"insights"}),
     "sessions": (["sessions"], {"sessions", "limit", "offset"}),
+    "follow": (["follow", "--once"], {"lines"}),
     "detect": (["detect"], {"candidates", "sessions", "signals", "health", "html"}),
     "patterns": (["patterns"], {"patterns"}),
+    "consolidate": (
+        ["consolidate"],
+        {"steps", "memories", "changed", "share", "counts", "too_much", "run", "skipped", "dry_run"},
+    ),
+    "replay": (["replay"], {"replay"}),
+    "feedback": (["feedback", "ID", "helpful"], {"memory", "usefulness", "feedback", "injections"}),
+    "ranking": (["ranking"], {"default", "own", "at", "figures"}),
     "confirm": (["confirm", "ID"], {"memory"}),
+    "pin": (["pin", "ID"], {"memory", "pinned"}),
     "contexts": (["contexts"], {"contexts"}),
     "forget": (["forget", "ID", "--yes"], {"dry_run", "counts", "complete", "remains", "backups", "soft"}),
     "undo": (["undo", "ID"], {"memory"}),
@@ -70,8 +80,8 @@ RUNS = {
 
 
 def test_every_verb_is_here() -> None:
-    # The standard output of `mcp` is the protocol; `serve` and `bus` have tests of their own, with what they need.
-    assert RUNS.keys() == VERBS.keys() - {"mcp", "serve", "bus"}
+    # The standard output of `mcp` is the protocol; these others have tests of their own, with what they need.
+    assert RUNS.keys() == VERBS.keys() - {"mcp", "serve", "page", "bus"}
 
 
 @pytest.mark.parametrize("verb", RUNS)

@@ -88,3 +88,48 @@ def test_show_follows_what_superseded_what(cli: Cli) -> None:
     assert "version 1" in shown
     assert "Port 9090" in shown
     assert f"superseded  {first.id}" in shown
+
+
+@pytest.mark.parametrize(
+    ("flags", "found"),
+    [
+        (["--agent", "claude"], True),
+        (["--agent", "codex"], False),
+        (["--title", "DEPLOY"], True),
+        (["--title", "deploying nothing"], False),
+        (["--since", "2026-01-02"], True),
+        (["--since", "2026-01-03"], False),
+        (["--until", "2026-01-02"], False),
+        (["--outcome", "unknown"], True),
+        (["--outcome", "success"], False),
+    ],
+    ids=str,
+)
+def test_the_list_is_narrowed(cli: Cli, session: str, flags: list[str], found: bool) -> None:
+    told = cli("sessions", "--json", *flags).json["sessions"]
+    assert [one["id"] for one in told] == ([session] if found else [])
+
+
+def test_words_are_sought_inside_a_session(cli: Cli, session: str) -> None:
+    assert cli("sessions", session, "--find", "And ROLL").out == "turn 2, user prompt: And how do we roll back?\n"
+    assert "Nothing in this session" in cli("sessions", session, "--find", "zebra").err
+    told = cli("sessions", session, "--find", "deploy", "--json").json
+    assert [one["turn"] for one in told["found"]] == [1, 1]
+    assert cli("sessions", "--find", "x").code == 2
+
+
+def test_a_session_is_written_out(cli: Cli, session: str) -> None:
+    told = cli("sessions", session, "--markdown").out
+    assert told.startswith("# Deploying\n")
+    assert "> make rollback takes the last good image." in told
+    lines = cli("export", "--session", session).out.splitlines()
+    assert len(lines) == 1 + 1 + 4 + 1
+    assert cli("export", "--session", "claude:none").code == 1
+
+
+def test_what_happened_is_told_line_by_line(cli: Cli, session: str) -> None:
+    told = cli("follow", "--once").out
+    assert told.index("How do we deploy") < told.index("The lighthouse is deployed from main.")
+    lines = cli("follow", "--once", "--json", "--session", session, "-n", "3").json["lines"]
+    assert [line["what"] for line in lines] == ["prompt", "answer", "memory"]
+    assert cli("follow", "--once", "--session", "chat:none").out == ""

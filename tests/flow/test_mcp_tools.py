@@ -211,6 +211,35 @@ def test_secrets_are_taken_out_before_it_is_kept(tools: Tools) -> None:
     assert "secrets were taken out" in text
 
 
+def test_an_agent_says_how_memories_served_it(tools: Tools) -> None:
+    one, two = (tools.memory.remember(text) for text in ("Builds need Node 22", "Deploys run on Monday"))
+    text = tools.text("memory_save", content="both were so", ids=[one.id, two.id], verdict="helpful")
+    assert text.split("\n") == [f"[helpful: {kept.id} · useful +0.33 of 1]" for kept in (one, two)]
+    tools.text("memory_save", content="it still is", ids=[one.id], verdict="helpful")
+    (said,) = tools.memory.usage(one.id).feedback
+    assert (said.verdict, said.source, said.note) == ("helpful", "agent", "it still is")
+    assert len(tools.memory.memories()) == 2, "what it says of them is no memory"
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"verdict": "helpful"}, "needs ids"),
+        ({"ids": ["no such"]}, "needs ids"),
+        ({"ids": ["no such"], "verdict": "helpful"}, "no memory"),
+        ({"ids": ["no such"], "verdict": "lovely"}, "lovely"),
+        ({"ids": ["no such"], "verdict": "helpful", "kind": "fact"}, "has no kind"),
+    ],
+    ids=["no ids", "no verdict", "no memory", "odd verdict", "a kind"],
+)
+def test_a_verdict_that_makes_no_sense_is_refused(tools: Tools, given: dict[str, object], told: str) -> None:
+    one = tools.memory.remember("Builds need Node 22")
+    assert told in tools.error("memory_save", content="so it was", **given)
+    if given.get("verdict") == "helpful" and "ids" in given:
+        tools.error("memory_save", content="so it was", **{**given, "ids": [one.id, "no such"]})
+    assert tools.memory.usage(one.id).feedback == ()
+
+
 def test_forgetting_is_soft_and_can_be_done_twice(tools: Tools) -> None:
     kept = tools.memory.remember("A thing that is wrong")
     text = tools.text("memory_forget", ids=[kept.id])

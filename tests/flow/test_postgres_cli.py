@@ -13,7 +13,7 @@ from tests.services.stores import Emptied
 
 # Tried elsewhere in this file, or with files and logins of their own.
 ELSEWHERE = {"backup", "restore", "move", "install", "uninstall", "demo", "mcp", "hook", "database"}
-NEW = {"keys", "quota", "audit", "contexts", "commons", "serve", "bus"}  # their own tests run on both stores
+NEW = {"keys", "quota", "audit", "contexts", "commons", "serve", "page", "bus"}  # their own tests run on both stores
 
 
 @pytest.fixture
@@ -52,6 +52,11 @@ def test_every_verb_that_looks_works(cli: Cli, url: str) -> None:
         "list": (),
         "show": (kept,),
         "sessions": (),
+        "follow": ("--once",),
+        "insights": (),
+        "feedback": (kept, "helpful"),
+        "ranking": (),
+        "pin": (kept,),
         "forget": (kept, "--soft", "--yes"),
         "undo": (kept,),
         "export": (),
@@ -63,6 +68,8 @@ def test_every_verb_that_looks_works(cli: Cli, url: str) -> None:
         "maintain": (),
         "detect": (),
         "patterns": (),
+        "consolidate": (),
+        "replay": (),
         "tasks": (),
         "worker": ("--once",),
     }

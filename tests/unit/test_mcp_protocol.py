@@ -17,7 +17,7 @@ from recollect.model import KINDS
 
 META = {protocol.VERSION_KEY: "2026-07-28", protocol.ABILITIES_KEY: {}}
 # What agents are told about the tools. A change here changes every agent's context: make it on purpose, then this hash.
-PINNED = "21b8082ec07a470c92115719e226116b045fd7c82bd3573f5b5711f5c3264b93"
+PINNED = "db5144eb543c69c225e205ebb571d144a92a24e7631dab9d233d24ed568b49ee"
 
 
 def echo(name: str, arguments: dict[str, Any]) -> Result:

@@ -17,6 +17,7 @@ from recollect.text import one_line, present
 if TYPE_CHECKING:
     from recollect.distill.digest import Digest
     from recollect.recall.belief import Belief, Quote
+    from recollect.recall.usefulness import Usage
 
 Line = list[Span]
 MEMORY_COLUMNS = ("id", "kind", "when", "said by", "content")
@@ -24,6 +25,7 @@ SHOWN_CHARS = 700
 _LOOKED_AT = 100_000  # characters of a text in which words are looked for
 _STEM = 5  # characters in which a word and its inflections usually agree
 _BAR = 20
+_MOST_SAID, _MOST_SHOWN = 10, 5
 
 
 def hit_lines(hit: Hit, *, explain: bool = False) -> Iterator[Line]:
@@ -34,8 +36,11 @@ def hit_lines(hit: Hit, *, explain: bool = False) -> Iterator[Line]:
         yield [("- note: ", "yellow"), one_line(note)]
     yield [("  " + " · ".join([*_source(hit), f"score {hit.score:.2f}"]), "dim")]
     if explain:
-        for name in ("lexical", "semantic", "importance", "recency", "final"):
+        for name in ("lexical", "semantic", "importance", "recency"):
             yield _bar(name, getattr(hit.parts, name))
+        if hit.parts.use:
+            yield [("    use        ", "dim"), f"{hit.parts.use:+.2f} ", ("how useful it proved", "dim")]
+        yield _bar("final", hit.parts.final)
 
 
 def _source(hit: Hit) -> Iterator[str]:
@@ -81,6 +86,7 @@ def memory_lines(memory: Memory) -> Iterator[Line]:
         ("said by", said_by(memory.origin, memory.trust).removeprefix("said by ")),
         ("made by", None if memory.maker == SAID else memory.maker),
         ("confirmed", _at(memory.confirmed_at)),
+        ("pinned", "agents are told it before all else" if memory.pinned else None),
         ("session", memory.session),
         ("when", _at(memory.occurred_at, f" ({age_label(memory.occurred_at, now())})")),
         ("recorded", _at(memory.recorded_at)),
@@ -123,6 +129,28 @@ def belief_lines(told: Belief) -> Iterator[Line]:
     ):
         for one in others:
             yield _linked(name, f"{one.id}: {one.content} ({said_by(one.origin, one.trust)}, {_at(one.occurred_at)})")
+    if told.usage is not None:
+        yield from usage_lines(told.usage)
+    above = {one.id for one in (*told.merged, *told.superseded, *told.successors)}
+    for related in told.relations:
+        if (one := related.memory).id not in above:
+            yield _linked(related.what, f"{one.id}: {one.content} ({said_by(one.origin, one.trust)})")
+
+
+def usage_lines(told: Usage) -> Iterator[Line]:
+    """How useful a memory proved, what was said of it, and where it was shown lately."""
+    if told.feedback:
+        yield _linked("useful", f"{told.usefulness:+.2f} of 1")
+    for one in told.feedback[:_MOST_SAID]:
+        where = f", session {one_line(one.session, 60)}" if one.session else ""
+        note = f": {one_line(one.note, 200)}" if one.note else ""
+        who = "by what the session shows" if one.source == "digest" else f"by {one.source}"
+        yield _linked(one.verdict, f"{who}, {_at(one.at)}{where}{note}")
+    for shown in told.injections[:_MOST_SHOWN]:
+        what = f"{shown.host}, at a {shown.event}, {_at(shown.at)}, session {one_line(shown.session, 60)}"
+        yield _linked("shown to", f"{what}, block {shown.block}")
+    if len(told.injections) > _MOST_SHOWN:
+        yield _linked("shown to", "… and before")
 
 
 def _quote_lines(quote: Quote) -> Iterator[Line]:

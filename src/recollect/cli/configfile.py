@@ -9,6 +9,7 @@ import json
 import os
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,27 @@ _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 def set_setting(file: Path, name: str, value: str) -> None:
     """Write `name = value`; the value must be one the setting can have."""
-    typed = _checked(file, name, value)
+    _write(file, name, _checked(file, name, value))
+
+
+def check_setting(file: Path, name: str, value: str) -> None:
+    """InvalidInput unless the setting can have this value; nothing is written."""
+    _checked(file, name, value)
+
+
+def set_list(file: Path, name: str, words: Sequence[str]) -> None:
+    """Write `name = ["word", …]`, whatever the words hold; no words take the setting out."""
+    _known(file, name)
+    for word in words:
+        if not word.strip() or not word.isprintable():
+            raise InvalidInput(f"an entry of {name} is text on one line")
+    if words:
+        _write(file, name, list(words))
+    else:
+        unset_setting(file, name)
+
+
+def _write(file: Path, name: str, typed: Any) -> None:
     line = f"{name} = {_toml(typed)}"
     text, end = _read(file)
     top, rest = text[:end], text[end:]

@@ -16,6 +16,8 @@ def add_filters(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("what may be found")
     group.add_argument("--kind", action="append", metavar="K", help="only this kind of memory (may be repeated)")
     group.add_argument("--tag", action="append", metavar="T", help="only memories with this tag (may be repeated)")
+    group.add_argument("--agent", action="append", metavar="A", help="only from sessions of this agent (repeatable)")
+    group.add_argument("--pinned", action="store_true", help="only memories that you pinned")
     group.add_argument("--session", metavar="S", help="only from this session")
     group.add_argument("--exclude-session", metavar="S", help="not from this session")
     group.add_argument("--since", metavar="WHEN", help="not older: a date, 12h, 30d, 2w, yesterday, 3 days ago")
@@ -47,6 +49,8 @@ def filters_of(args: Namespace) -> dict[str, Any]:
     return {
         "kinds": args.kind,
         "tags": args.tag,
+        "flavors": args.agent or (),
+        "pinned": args.pinned,
         "session": None if args.session is None else check_id(args.session, "session"),
         "exclude_session": None if args.exclude_session is None else check_id(args.exclude_session, "session"),
         "since": time_ago(args.since),

@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Remember and recall": {
         "remember": ("remember", "keep one thing worth knowing"),
         "confirm": ("confirm", "say that a memory is so: it is trusted as your own word, and may be a preference"),
+        "pin": ("pin", "have agents told a memory before all else; --off ends it"),
         "recall": ("recall", "ask; get the right few things back, each explained, or nothing"),
         "context": ("context", "what was recalled as text for a prompt, within a number of tokens"),
         "mcp": ("mcp", "memory as tools for agents: an MCP server on standard input, or --http"),
@@ -44,10 +45,17 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "list": ("list", "memories, newest first"),
         "show": ("show", "everything about one memory, turn or session"),
         "sessions": ("sessions", "sessions, newest first; what was said in one; its gist"),
+        "insights": ("insights", "what was kept, asked, run and spent in the last days, in figures with bars"),
+        "follow": ("follow", "what happens, line by line: what agents say, do and are told, what is made of it"),
+        "page": ("page", "see it all in a browser: a link to the page of a running `serve`"),
     },
     "Learn": {
         "detect": ("detect", "what repeats across sessions and agents, ranked, with a rule that would spare it"),
         "patterns": ("patterns", "what repeats, as you reviewed it: approve, roll out, roll back, measure"),
+        "feedback": ("feedback", "say that a memory was helpful, harmful or cited; take it back"),
+        "ranking": ("ranking", "the weights hits are ranked by: fitted to what you used, shown, reset"),
+        "consolidate": ("consolidate", "merge near-duplicates, put stale away, relate, roll up; review it, undo it"),
+        "replay": ("replay", "on your own history: what memory would have told in time, and what that saves"),
     },
     "Share": {
         "contexts": ("contexts", "contexts shared with others: members, proposals and decisions, the commons"),

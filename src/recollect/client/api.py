@@ -17,6 +17,7 @@ from typing import Any, Literal, Protocol, Self
 from recollect.capture.exchange import Exchange
 from recollect.clock import TimeLike
 from recollect.model import Context, Event, Gist, Memory, MemoryVersion, Recall, Session, Tier
+from recollect.recall.usefulness import Usage
 from recollect.store.port import Health, Receipt
 
 
@@ -101,6 +102,16 @@ class MemoryAPI(Protocol):
     def archive(self, memory_id: str, archived: bool = True) -> Memory: ...
 
     def confirm(self, memory_id: str, kind: str | None = None) -> Memory: ...
+
+    def feedback(
+        self,
+        memory_id: str,
+        verdict: str,
+        session: str | None = None,
+        *,
+        note: str | None = None,
+        undo: bool = False,
+    ) -> Usage: ...
 
     def restore(self, memory_id: str) -> Memory: ...
 

@@ -36,6 +36,7 @@ from recollect.model import (
     parse_trust,
 )
 from recollect.recall.asking import check_limit
+from recollect.recall.usefulness import Usage
 from recollect.store.port import Health, Receipt
 from recollect.text import storable
 
@@ -276,6 +277,20 @@ class Asks:
         """The user says that a memory is so: from now on it is trusted as their own word, and may be a preference."""
         path, said = ("memories", _id(memory_id), "confirm"), {} if kind is None else {"kind": parse_kind(kind)}
         return read(reading.memory, (yield Request("POST", path, self._whose(), said, writes=True)))
+
+    def feedback(
+        self,
+        memory_id: str,
+        verdict: str,
+        session: str | None = None,
+        *,
+        note: str | None = None,
+        undo: bool = False,
+    ) -> Steps[Usage]:
+        """Say that a memory was helpful, harmful or cited, in a session or at all; `undo` takes that back."""
+        path, said = ("memories", _id(memory_id), "feedback"), {"session": session, "note": note, "undo": undo or None}
+        body = {"verdict": verdict, **{name: value for name, value in said.items() if value is not None}}
+        return read(reading.usage, (yield Request("POST", path, self._whose(), body, writes=True)))
 
     def restore(self, memory_id: str) -> Steps[Memory]:
         """Bring a softly forgotten memory back while its text is still there."""

@@ -87,6 +87,7 @@ class AsyncClient:
     update = _done(Asks.update)
     archive = _done(Asks.archive)
     confirm = _done(Asks.confirm)
+    feedback = _done(Asks.feedback)
     restore = _done(Asks.restore)
     forget = _done(Asks.forget)
     whoami = _done(Asks.whoami)

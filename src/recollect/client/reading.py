@@ -21,7 +21,9 @@ from recollect.model import (
     Session,
     Tier,
 )
+from recollect.recall.usefulness import Usage
 from recollect.store.port import Health, Held, Receipt
+from recollect.store.useport import Feedback
 
 _T = TypeVar("_T")
 
@@ -97,6 +99,22 @@ def recall(query: str) -> Callable[[Any], Recall]:
     return how
 
 
+def usage(body: Any) -> Usage:
+    id_ = text(body, "id")
+    said = tuple(
+        Feedback(
+            id_,
+            text(one, "verdict"),
+            moment(one, "at"),
+            text_or_none(one, "session"),
+            text(one, "source"),
+            text_or_none(one, "note"),
+        )
+        for one in items(body, "feedback")
+    )
+    return Usage(id_, number(body, "usefulness"), said)
+
+
 def _hit(body: Any) -> Hit:
     tier = _tier(text(body, "tier"))
     parts = body["parts"]
@@ -112,6 +130,7 @@ def _hit(body: Any) -> Hit:
             importance=number(parts, "importance"),
             recency=number(parts, "recency"),
             final=number(parts, "final"),
+            use=number(parts, "use") if "use" in parts else 0.0,
         ),
         age=text(body, "age"),
         origin=text(body, "origin"),

@@ -56,6 +56,16 @@ def gist_of(events: Sequence[Event], summarizer: Summarizer, earlier: str = "") 
     ]
     if said and earlier:
         said.insert(0, Utterance("gist", earlier))
+    return _merged(said, summarizer)
+
+
+def gist_of_gists(gists: Sequence[str], summarizer: Summarizer) -> str:
+    """The gist of what several gists tell, in their order; empty when there are none."""
+    return _merged([Utterance("gist", gist) for gist in gists if gist.strip()], summarizer)
+
+
+def _merged(said: Sequence[Utterance], summarizer: Summarizer) -> str:
+    """Chunk by chunk, and then the chunks, until one is left."""
     while said:
         chunks = _chunks(said)
         parts = [summarizer.summarize(chunk) for chunk in chunks]

@@ -112,8 +112,11 @@ def compiled(selection: Selection, host: Form, budget: int, told: Callable[..., 
     notes = selection.notes
     said = [(one.kind, told(one, at, mixed=selection.mixed, notes=notes.get(one.id, ()))) for one in selection.memories]
     text, kept = "", 0
+    suggestion = selection.suggestion
+    if suggestion and not host.fits(host.frame(content((), selection.ailment, suggestion), at), budget):
+        suggestion = None
     for number in range(len(said) + 1):
-        if inner := content(said[:number], selection.ailment):
+        if inner := content(said[:number], selection.ailment, suggestion):
             longer = host.frame(inner, at)
             if not host.fits(longer, budget):
                 break

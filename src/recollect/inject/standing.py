@@ -65,15 +65,16 @@ def day_label(moment: datetime, at: datetime) -> str:
     return "today" if first == last else age_label(first, last)
 
 
-def content(said: Sequence[tuple[str, str]], ailment: str | None) -> str:
-    """These entries under their headings, behind what is to be known about Recollect itself."""
+def content(said: Sequence[tuple[str, str]], ailment: str | None, suggestion: str | None = None) -> str:
+    """These entries under their headings, behind what is to be known about Recollect itself and what is suggested."""
     kinds = {kind for kind, _ in said}
     sections = [
         f"## {heading}\n" + "\n\n".join(text for each, text in said if each == kind)
         for kind, heading in HEADINGS.items()
         if kind in kinds
     ]
-    return "\n\n".join([*([f"{ITSELF}{label(ailment, 300)}"] if ailment else []), *sections])
+    first = [f"{ITSELF}{label(ailment, 300)}"] if ailment else []
+    return "\n\n".join([*first, *([suggestion] if suggestion else []), *sections])
 
 
 def tagged(content: str, at: datetime | None) -> str:

@@ -13,6 +13,7 @@ Schema = dict[str, Any]
 # A copy of the kinds but `preference`: only a user's own words make one. Importing the values would cost every start.
 KINDS = ("fact", "decision", "lesson", "event", "reference", "topic", "skill_idea", "note")
 TIERS = ("memory", "gist", "turn")
+VERDICTS = ("helpful", "harmful", "cited")
 SEARCHES = ("memory_search", "memory_context", "recall")
 WRITES = ("memory_save", "memory_forget")
 
@@ -113,12 +114,15 @@ TOOLS: tuple[Schema, ...] = (
         "memory_save",
         "Save a memory",
         "Keep one thing the next session needs: self-contained, one or two sentences, true beyond today. It is kept as "
-        "said by the assistant. Says whether it was added, known already, or takes the place of an older one.",
+        "said by the assistant. Says whether it was added, known already, or takes the place of an older one. With "
+        "ids and verdict it says instead how those memories served you.",
         {
             "content": _text("What to remember.", maxLength=2_000),
             "kind": _text("What it is.", enum=list(KINDS), default="note"),
             "why": _text("The reason, in one line.", maxLength=500),
             "tags": _list("A few words to find it by.", 8),
+            "ids": _list("Ids of memories you were given and used, or that misled you.", 20),
+            "verdict": _text("How they served you; content says why.", enum=list(VERDICTS)),
         },
         ("content",),
         writes=True,

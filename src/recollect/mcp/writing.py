@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import NotFound
+from recollect.errors import InvalidInput, NotFound
 from recollect.inject.quote import label
 from recollect.mcp import rows
+from recollect.mcp.tools import VERDICTS
 
 if TYPE_CHECKING:
     from recollect.facade import Recollect
 
+_NOTE_CHARS = 1_000
 # What became of a memory, and how the others it concerns stand to it.
 _OUTCOMES = {
     "added": ("added", "this holds instead of it"),
@@ -23,7 +25,9 @@ _OUTCOMES = {
 
 
 def save(memory: Recollect, given: dict[str, Any]) -> str:
-    """Keep one thing, without its secrets; says what became of it."""
+    """Keep one thing, without its secrets, or a verdict on some; says what became of it."""
+    if "verdict" in given or "ids" in given:
+        return _feedback(memory, given)
     settled, taken = memory.keep({**given, "origin": "assistant"})
     kept = settled.memory
     place = f"in {label(kept.project)}" if kept.project else "for every project"
@@ -33,6 +37,22 @@ def save(memory: Recollect, given: dict[str, Any]) -> str:
     if taken:
         lines.append(f"[{taken} secrets were taken out of it before it was kept]")
     return rows.page(lines) if settled.others else "\n".join(lines)
+
+
+def _feedback(memory: Recollect, given: dict[str, Any]) -> str:
+    """What the agent says of the use of memories: its own word, once a memory and verdict."""
+    if "verdict" not in given or "ids" not in given:
+        raise InvalidInput("a verdict needs ids, and ids a verdict", hint="helpful, harmful or cited.")
+    if extra := sorted(given.keys() - {"ids", "verdict", "content"}):
+        raise InvalidInput(f"a verdict has no {extra[0]}", hint="It takes ids, verdict, and why in content.")
+    if given["verdict"] not in VERDICTS:
+        raise InvalidInput(f"unknown verdict {given['verdict'][:40]!r}", hint="Verdicts: " + ", ".join(VERDICTS))
+    known = [memory.get(id_).id for id_ in given["ids"]]  # all or none
+    lines = []
+    for id_ in known:
+        told = memory.feedback(id_, given["verdict"], note=given["content"][:_NOTE_CHARS], source="agent")
+        lines.append(f"[{given['verdict']}: {id_} · useful {told.usefulness:+.2f} of 1]")
+    return "\n".join(lines)
 
 
 def forget(memory: Recollect, given: dict[str, Any]) -> str:

@@ -11,9 +11,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from recollect.clock import iso
 from recollect.distill.memory import check_may_supersede, check_preference, checked_changes, new_memory
-from recollect.errors import NotFound
-from recollect.model import Memory, Scope
+from recollect.errors import InvalidInput, NotFound
+from recollect.inject.selection import INJECTABLE, STANDING
+from recollect.model import PINNED, Memory, Scope
 from recollect.pipeline.cleaning import without_secrets
 from recollect.settings import Settings
 from recollect.store.port import Receipt, Store
@@ -37,6 +39,28 @@ def changed(memory: Memory, changes: Mapping[str, Any], settings: Settings) -> M
     from recollect.pipeline.settling import slot_for
 
     return replace(new, slot=slot_for(replace(new, slot=None)))
+
+
+def pinned(memory: Memory, now: datetime, *, on: bool) -> Memory:
+    """The memory as a person wants it told: first of all, or in its turn.
+
+    Only what may be put before an agent at all can be pinned: a pin makes nothing more trusted than it is.
+    """
+    meta = {name: value for name, value in memory.meta.items() if name != PINNED}
+    if not on:
+        return replace(memory, meta=meta)
+    if memory.superseded_at is not None:
+        raise InvalidInput("this memory was superseded", hint="Pin the one that holds now.")
+    if memory.trust not in INJECTABLE:
+        raise InvalidInput(
+            "what is only quoted is never put before an agent by itself",
+            hint="If it is so, confirm it first: `recollect confirm ID`.",
+        )
+    if memory.kind not in STANDING:
+        raise InvalidInput(
+            f"agents are not told of a {memory.kind} before they ask", hint="Kinds they are: " + ", ".join(STANDING)
+        )
+    return replace(memory, meta={**meta, PINNED: iso(now)}, archived_at=None)
 
 
 def said_anew(old: Memory, content: str, fields: Mapping[str, Any], settings: Settings, now: datetime) -> Memory:

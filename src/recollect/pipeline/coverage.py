@@ -17,8 +17,8 @@ from recollect.capture.sources import source
 from recollect.capture.transcript import Transcript
 from recollect.errors import BadTranscript
 from recollect.model import Scope
-from recollect.pipeline.ingest import WITHHELD
 from recollect.store.port import Covered, Store
+from recollect.store.statsport import WITHHELD
 
 
 @dataclass(slots=True)

@@ -22,7 +22,16 @@ from recollect.model import Scope, check_id
 from recollect.pipeline.cleaning import without_secrets
 from recollect.pipeline.detecting import Progress, survey
 from recollect.settings import Settings
-from recollect.store.learnport import PATTERN_STATES, Pattern, PatternVersion, Rollout, Sighting
+from recollect.settings import load as load_settings
+from recollect.store.learnport import (
+    LEAST_USERS,
+    PATTERN_STATES,
+    CommonPattern,
+    Pattern,
+    PatternVersion,
+    Rollout,
+    Sighting,
+)
 from recollect.store.port import Store
 from recollect.text import one_line, require_text
 
@@ -57,9 +66,10 @@ class Patterns:
         clock: Clock,
         changed: Callable[[], None] = lambda: None,
         require_speech: Callable[[], None] = lambda: None,
+        hosted: bool = False,
     ) -> None:
         self._store, self._scope, self._settings, self._clock = store, scope, settings, clock
-        self._changed, self._require_speech = changed, require_speech
+        self._changed, self._require_speech, self._hosted = changed, require_speech, hosted
 
     # -- finding -------------------------------------------------------------------------------------------------------
 
@@ -67,6 +77,7 @@ class Patterns:
         """Look at every session, and keep what repeats."""
         if self._scope.project is not None:
             raise ScopeError("patterns are found over all projects", hint="Open the memory without a project.")
+        self._agree()
         seen = survey(self._store, self._scope, progress=progress)
         found = ranked(candidates_of(seen.signals, parents=seen.parents), self._clock())
         known = self._store.patterns.find(self._scope, limit=_MOST)
@@ -216,13 +227,49 @@ class Patterns:
     ) -> Pattern:
         """A new version; the first decision keeps how it was found too."""
         self._require_speech()
+        self._agree()
         now, by = self._clock(), self._scope.user
         said = None if reason is None else self._clean(require_text(reason, "reason", REASON_CHARS), "reason")
         told = [] if pattern.version > 1 else [_version(pattern, "found", None, None, pattern.last_seen)]
         rests = replace(pattern, decided_sessions=pattern.sessions, decided_flavors=pattern.flavors, decided_at=now)
         new = replace(rests, version=pattern.version + 1, reviewer=by, reason=said, **fields)
         told.append(_version(new, change, by, said, now))
-        return self._store.patterns.put(self._scope, new, at=now, was=pattern.version, told=told, evidence=evidence)
+        kept = self._store.patterns.put(self._scope, new, at=now, was=pattern.version, told=told, evidence=evidence)
+        self._changed()  # what agents are shown may name it
+        return kept
+
+    # -- with others ---------------------------------------------------------------------------------------------------
+
+    def common(self, k: int = LEAST_USERS) -> list[CommonPattern]:
+        """What at least `k` users of this store have seen, five at the least, among those who share their patterns.
+
+        Told are kind, fingerprint and numbers; words only where so many approved the very same ones.
+        """
+        if isinstance(k, bool) or not isinstance(k, int) or not LEAST_USERS <= k <= _MOST:
+            raise InvalidInput(f"k is a whole number from {LEAST_USERS}: what fewer have seen is told to nobody else")
+        if self._agree() and not self._settings.share_patterns:
+            raise InvalidInput(
+                "only who shares their patterns is told what others' have in common",
+                hint="Switch it on: recollect config set share_patterns true",
+            )
+        return self._store.patterns.common(self._scope.within(None), k)
+
+    def _agree(self) -> bool:
+        """Let the store know what the user's own settings say; whether they are the user's own.
+
+        Not so where a server works for others, or somebody names another user: nobody agrees for somebody else.
+        """
+        if self._hosted:
+            return False
+        try:
+            usual = load_settings().settings
+        except InvalidInput:
+            return False
+        owner = Scope(usual.tenant, usual.user) if usual.user else Scope(usual.tenant)
+        if (owner.tenant, owner.user) != (self._scope.tenant, self._scope.user):
+            return False
+        self._store.patterns.share(self._scope.within(None), self._settings.share_patterns, at=self._clock())
+        return True
 
     # -- using ---------------------------------------------------------------------------------------------------------
 

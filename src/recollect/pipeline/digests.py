@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from recollect.clock import Clock
 from recollect.distill.digest import DIGEST_VERSION, digest_of
 from recollect.errors import NotFound, StoreError
+from recollect.learn.health import health_of
 from recollect.model import Event, Scope
+from recollect.pipeline.showing import confirm_use
 from recollect.store.port import Store
 
 _PAGE = 500
@@ -15,7 +17,21 @@ _PAGE = 500
 
 def digest_due(store: Store, scope: Scope, clock: Clock) -> tuple[int, dict[str, str]]:
     """Make every digest that is due; returns how many were made, and by session why one could not be."""
-    return make_digests(store, scope, store.digests.due(scope, version=DIGEST_VERSION), clock)
+    done = make_digests(store, scope, store.digests.due(scope, version=DIGEST_VERSION), clock)
+    score_digests(store, scope)
+    return done
+
+
+def score_digests(store: Store, scope: Scope) -> int:
+    """Put down the health of sessions whose digest was made before it was kept; returns how many."""
+    scored: dict[str, int] = {}
+    while found := store.digests.unscored(scope, limit=_PAGE):
+        new = {one.session: health_of(one).score for one in found if one.session not in scored}
+        if not new:
+            break  # what cannot be put down now is not asked for without end
+        store.digests.score(scope, new)
+        scored |= new
+    return len(scored)
 
 
 def make_digests(store: Store, scope: Scope, sessions: Iterable[str], clock: Clock) -> tuple[int, dict[str, str]]:
@@ -42,7 +58,8 @@ def make_digest(store: Store, scope: Scope, session_id: str, clock: Clock) -> bo
     digest = digest_of(session, walk, store.captures.costs(scope, session_id))
     if walk.last < 0:
         return False
-    store.digests.put(scope, digest, covers=walk.last, at=clock())
+    store.digests.put(scope, digest, covers=walk.last, at=clock(), health=health_of(digest).score)
+    confirm_use(store, scope, digest, _Walk(store, scope, session_id))
     return True
 
 

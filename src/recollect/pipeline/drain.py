@@ -22,6 +22,7 @@ from recollect.model import Event, Scope
 from recollect.pipeline.digests import make_digests
 from recollect.pipeline.ingest import Ingest
 from recollect.pipeline.roots import roots_of, under
+from recollect.pipeline.showing import confirm_use, forget_shown, take_shown
 from recollect.pipeline.sweep import Report, privacy_for
 from recollect.project import resolve
 from recollect.settings import Settings
@@ -57,6 +58,8 @@ def forget_records(settings: Settings, *, session: str | None = None, project: s
     Those that were refused go too: nobody can say whose they are.
     """
     spool = Spool(settings.data_dir)
+    if session is not None or project is None:
+        forget_shown(settings, session)
     gone = 0
     for path in spool.all():
         if path.parent == spool.folder and (session or project):
@@ -106,8 +109,12 @@ class _Draining:
             self._done.records += 1
             finished.append(path)
         scope = self._scope.within(None)
+        shown = take_shown(self._store, scope, self._settings, self._clock())
         due = [one for one in self._store.digests.due(scope, version=DIGEST_VERSION) if one in self._sessions]
         self._done.report.digests(*make_digests(self._store, scope, due, self._clock))
+        for session in sorted(shown - set(due)):
+            if (digest := self._store.digests.get(scope, session)) is not None:
+                confirm_use(self._store, scope, digest)
         for path in finished:
             self._spool.finish(path)
         return self._done

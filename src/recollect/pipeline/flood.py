@@ -59,7 +59,7 @@ def hold_back(store: Store, scope: Scope, clock: Clock) -> int:
 
 def _may_be_held_back(memory: Memory) -> bool:
     untouched = memory.archived_at is None and memory.superseded_at is None and memory.confirmed_at is None
-    return untouched and FLOODED not in memory.meta
+    return untouched and FLOODED not in memory.meta and not memory.pinned
 
 
 class _Likes:

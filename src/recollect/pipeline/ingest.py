@@ -26,10 +26,10 @@ from recollect.model import DELEGATED, MAX_ID_CHARS, Cost, Event, Scope, Session
 from recollect.project import Project, normalise_remote, resolve
 from recollect.settings import Settings
 from recollect.store.port import Ingested, Seen, Store
+from recollect.store.statsport import WITHHELD
 
 BATCH_EVENTS, BATCH_CHARS = 5_000, 12_000_000
 LIVE_REQUESTS = 200  # of a growing log, the requests whose usage may still grow
-WITHHELD = "withheld:"  # before the reason, among the counts of a transcript
 _SNIFFED = 20  # records looked at to see whose file it is
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from recollect.clock import Clock
 from recollect.errors import InvalidInput
@@ -22,6 +23,9 @@ from recollect.pipeline.reads import Reads
 from recollect.settings import Settings
 from recollect.store.port import UPKEEP, Ages, Store, Upkeep
 
+if TYPE_CHECKING:
+    from recollect.pipeline.consolidating import Consolidation
+
 Stop = Callable[[], bool]
 Counts = Mapping[str, int]
 
@@ -34,6 +38,7 @@ JOBS = {
     "purge": "remove its row after some more",
     "embed": "make the vectors that wait",
     "quarantine": "put away what comes up for every question",
+    "consolidate": "merge near-duplicates, put away what is stale, relate memories, roll gists up",
     "vacuum": "let the database use the room of what was deleted again, and learn anew what it holds",
     "anchor": "write down, outside the database, how far the audit has come",
     "sizes": "note how large everything is",
@@ -41,7 +46,7 @@ JOBS = {
     "reindex": "make every index again from the rows",
     "reembed": "make every vector again with the configured embedder",
 }
-BY_NAME = ("scrub", "reindex", "reembed")  # never done unless asked for
+BY_NAME = ("consolidate", "scrub", "reindex", "reembed")  # never done unless asked for
 REGULAR = tuple(job for job in JOBS if job not in BY_NAME)
 _UPKEEP = {"archive": "archived", "expire": "expired", "redact": "redacted", "purge": "purged"}
 
@@ -60,9 +65,16 @@ class Work:
     reembed: Callable[[Stop], int]
 
 
+def regular(settings: Settings) -> tuple[str, ...]:
+    """The jobs that are done when none is named."""
+    return tuple(job for job in JOBS if job in REGULAR or (job == "consolidate" and settings.consolidate))
+
+
 def maintain(work: Work) -> Upkeep:
     """Do all that is due; what fails is raised."""
     done = {ran.job: ran.counts for ran in run_jobs(work, raising=True)}
+    if work.settings.consolidate:
+        run_jobs(work, ["consolidate"])  # when too much would change, that is noted, and nothing fails
     counts = {name: done[job].get("memories", 0) for job, name in _UPKEEP.items()}
     return Upkeep(**counts, quarantined=done["quarantine"].get("memories", 0))
 
@@ -108,6 +120,8 @@ def _do(work: Work, name: str, stop: Stop) -> Counts:
         return {"gists": made}
     if name == "quarantine":
         return {"memories": quarantine_hubs(store, work.scope, work.clock)}
+    if name == "consolidate":
+        return _consolidated(work, stop)
     if name in ("embed", "reembed"):
         return {"texts": (work.embed if name == "embed" else work.reembed)(stop)}
     if name == "reindex":
@@ -129,12 +143,25 @@ def _would_do(work: Work, name: str) -> Counts:
         return {"gists": len(due)}
     if name == "embed":
         return {"texts": store.vectors.pending()}
+    if name == "consolidate":
+        return _consolidation(work).plan().counts
     if name in ("reembed", "reindex"):
         counts = store.keeping.health(deep=False).counts
         return {"texts": sum(counts[tier] for tier in ("memories", "gists", "turns"))}
     if name == "sizes":
         return _total(store)
     return {"due": int(store.keeping.scrub_due())} if name == "scrub" else {}
+
+
+def _consolidation(work: Work) -> Consolidation:
+    from recollect.pipeline.consolidating import Consolidation
+
+    return Consolidation(work.store, work.scope, work.settings, work.clock)
+
+
+def _consolidated(work: Work, stop: Stop) -> Counts:
+    done = _consolidation(work).run(stop=stop)
+    return {} if done.run is None else done.run.counts
 
 
 def _total(store: Store) -> Counts:

@@ -18,13 +18,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from recollect.clock import Clock
 from recollect.errors import InvalidInput, RecollectError, StoreBusy
+from recollect.frame import block_name
 from recollect.hookreply import MODE, PREPARED, dir_name
 from recollect.inject import block, memoryfile, userfile
 from recollect.inject.hosts import HOOKED, Block, host_of
@@ -34,7 +35,7 @@ from recollect.model import Scope
 from recollect.pipeline import places
 from recollect.pipeline.folder import Folder
 from recollect.pipeline.places import Marked, Places
-from recollect.pipeline.texts import Texts, checked_out, short_hash
+from recollect.pipeline.texts import FEW, Texts, checked_out, short_hash
 from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
 from recollect.settings import load as load_settings
@@ -45,6 +46,7 @@ from recollect.text import dedup_key
 LOCK, KEYS = "prepare.lock", "keys.json"
 MOST_DIRECTORIES = 500
 WAIT_SECONDS = 10.0
+_LAID = timedelta(days=14)  # how long it is known which memories stood in a text
 _HOST_OF_FILE = {"CLAUDE.md": "claude", "CLAUDE.local.md": "claude", "AGENTS.md": "codex", "GEMINI.md": "gemini"}
 
 
@@ -136,7 +138,7 @@ def standing(
 ) -> Block:
     """What would be put before this host's agent now, in this directory of the scope's project."""
     host_of(host)
-    texts = Texts(store, scope, settings, now)
+    texts = Texts(store, scope, settings, now, most=FEW)
     native = texts.native.texts(host, directory, top_of(directory)) if directory else []
     return texts.block(scope.project, host, native, directory=directory)
 
@@ -296,7 +298,7 @@ class _Round:
         text = made.text
         if text and str(path) in self._known.kept:
             path.parent.mkdir(0o700, parents=True, exist_ok=True)
-        self._tell([text])
+        self._tell([made])
         created = (self._known.files | self._known.kept)[str(path)].created
         if userfile.change(path, lambda content: block.spliced(content, text), drop_empty=created):
             self.done.written += 1
@@ -326,7 +328,7 @@ class _Round:
             made = {
                 name: each.make() for name, each in wanted.items() if keys.get(name) != each.key or name not in there
             }
-            self._tell(each.text for each in made.values())
+            self._tell(made.values())
             for name, each in made.items():
                 if each.text or keep_empty:
                     self.done.written += folder.put(name, content(each))
@@ -335,11 +337,15 @@ class _Round:
             self.done.removed += folder.keep_only({*wanted, KEYS})
             folder.put(KEYS, _as_json({name: each.key for name, each in wanted.items()}))
 
-    def _tell(self, texts: Iterable[str]) -> None:
-        """These will be shown: when they come back in a transcript they are nothing new."""
-        hashes = sorted({dedup_key(text) for text in texts if text})
+    def _tell(self, made: Iterable[Block]) -> None:
+        """These will be shown: when they come back in a transcript they are nothing new; what is in them is noted."""
+        said = [each for each in made if each.text]
+        hashes = sorted({dedup_key(each.text) for each in said})
         if hashes:
             self._store.captures.injected(self._scope, hashes, at=self._now)
+        blocks = {name: each.ids for each in said if each.ids and (name := block_name(each.text))}
+        if blocks:
+            self._store.use.laid(self._scope, blocks, at=self._now, before=self._now - _LAID)
 
 
 def _is_directory(path: Path) -> bool:

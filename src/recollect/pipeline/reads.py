@@ -10,10 +10,12 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC
 
 from recollect.clock import Clock
 from recollect.errors import StoreError, StoreReadOnly
-from recollect.model import Scope
+from recollect.model import Recall, Scope
+from recollect.store.insightport import RecallDay
 from recollect.store.port import Store
 from recollect.text import dedup_key
 
@@ -31,6 +33,7 @@ class Reads:
         self._clock = clock
         self._counts: Counter[str] = Counter()
         self._shown: set[str] = set()
+        self._asked: dict[str, RecallDay] = {}
         self._lock = threading.Lock()
 
     def add(self, ids: Iterable[str]) -> None:
@@ -41,6 +44,13 @@ class Reads:
         if full:
             with suppress(StoreError):  # an answer must not fail for its count: the next one tries again
                 self.write()
+
+    def asked(self, found: Recall) -> None:
+        """The memory was asked once more, and this is what it said."""
+        given = sum(hit.tier == "memory" for hit in found.hits)
+        day = self._clock().astimezone(UTC).date().isoformat()
+        with self._lock:
+            self._asked[day] = _added(self._asked.get(day), RecallDay(day, 1, int(found.abstained), given))
 
     def shown(self, text: str) -> None:
         """This block was put before an agent: when it comes back in a transcript it is nothing new."""
@@ -57,22 +67,35 @@ class Reads:
         with self._lock:
             counts, self._counts = self._counts, Counter()
             shown, self._shown = self._shown, set()
+            asked, self._asked = self._asked, {}
         try:
             if shown:
                 self._store.captures.injected(self._scope, sorted(shown), at=self._clock())
                 shown = set()
             if counts:
                 self._store.memories.touch(self._scope, counts, at=self._clock())
+                counts = Counter()
+            if asked:
+                self._store.insights.count_recalls(self._scope.within(None), list(asked.values()))
         except StoreReadOnly:
             raise
         except StoreError:
-            self._keep(counts, shown)
+            self._keep(counts, shown, asked)
             raise
 
-    def _keep(self, counts: Counter[str], shown: set[str]) -> None:
+    def _keep(self, counts: Counter[str], shown: set[str], asked: dict[str, RecallDay]) -> None:
         """Put back what could not be written down."""
         with self._lock:
             if len(self._counts) + len(counts) <= _MOST:
                 self._counts.update(counts)
             if len(self._shown) + len(shown) <= _MOST:
                 self._shown |= shown
+            for day, one in asked.items():
+                self._asked[day] = _added(self._asked.get(day), one)
+
+
+def _added(known: RecallDay | None, more: RecallDay) -> RecallDay:
+    """What was counted on a day, and more of the same day."""
+    if known is None:
+        return more
+    return RecallDay(more.day, *(one + two for one, two in zip(known[1:], more[1:], strict=True)))

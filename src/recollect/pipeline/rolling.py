@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from recollect.clock import Clock
@@ -54,6 +55,12 @@ class Change:
     planned: bool = False  # it was only to be shown
     note: str | None = None
 
+    @property
+    def fingerprint(self) -> str:
+        """What was shown, in short: whoever says yes to it says yes to nothing else."""
+        told = "\0".join((self.pattern, self.target, self.place, self.project or "", self.diff))
+        return sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
 
 @dataclass(frozen=True, slots=True)
 class _Spot:
@@ -82,14 +89,18 @@ class Rolling:
         dry_run: bool = False,
         force: bool = False,
         held_back: tuple[str, ...] = (),
+        expected: str | None = None,
     ) -> Change:
         """Put it into a directory's project, or without one into what is the user's wherever they work.
 
-        `held_back` are projects that do without it, to be measured against.
+        `held_back` are projects that do without it, to be measured against. `expected` is the fingerprint of what was
+        shown: when something else would be done by now, nothing is, and Conflict says so.
         """
         _check(pattern, to)
         held = self._held_back(held_back, directory)
         if to == "memory":
+            if expected is not None:
+                _require(self._remember(pattern, directory, True, held), expected)
             return self._remember(pattern, directory, dry_run, held)
         spot = self._spot(pattern, to, directory, force)
         before = userfile.content_of(spot.path)
@@ -98,13 +109,22 @@ class Rolling:
         change = Change(pattern.id, to, str(spot.path), spot.project, before != after, shown, planned=dry_run)
         if dry_run:
             return change
+        if expected is not None:
+            _require(change, expected)
         rollout, older = self._begun(pattern, to, str(spot.path), spot.project, spot.text, held)
         if rollout.state == "begun":
             rollout = replace(rollout, made=rollout.made or self._made(spot.path))
             self._store.patterns.put_rollout(self._scope, rollout)
         self._tell(spot.text)
         _make_folders(rollout.made, spot.path)
-        changed = userfile.change(spot.path, spot.edit)
+        try:
+            changed = userfile.change(spot.path, spot.edit if expected is None else _only_on(before, spot.edit))
+        except ChangedMeanwhile as error:
+            if rollout.state == "begun":
+                _remove_folders(rollout.made, spot.path)
+                ended = replace(rollout, state="out", ended_at=self._clock(), reason=str(error))
+                self._store.patterns.put_rollout(self._scope, ended)
+            raise
         self._done(rollout, older)
         return replace(change, changed=changed)
 
@@ -246,18 +266,27 @@ class Rolling:
         reason: str | None = None,
         dry_run: bool = False,
         force: bool = False,
+        rollout: str | None = None,
+        expected: str | None = None,
     ) -> list[Change]:
-        """Take it back from every place, or from those of one target or directory; what was taken back is listed."""
+        """Take it back from every place, or from those of one target or directory, or from one by the roll-out's id.
+
+        What was taken back is listed. `expected` is the fingerprint of what was shown, of one place.
+        """
         if target is not None and target not in TARGETS:
             raise InvalidInput(f"unknown target {target[:40]!r}", hint="Targets: " + ", ".join(TARGETS))
         project = None if directory is None else self._place(directory)[1]
         wanted = [
             one
             for one in self._active(pattern.id)
-            if target in (None, one.target) and (directory is None or one.project == project)
+            if target in (None, one.target)
+            and (directory is None or one.project == project)
+            and rollout in (None, one.id)
         ]
         if not wanted:
             raise NotFound(f"{pattern.id} is not rolled out there", hint="`recollect patterns show ID` tells where.")
+        if expected is not None:
+            _require(self._taken_back(wanted[0], reason, True, force), expected)
         return [self._taken_back(one, reason, dry_run, force) for one in wanted]
 
     def take_all_back(self) -> None:
@@ -305,6 +334,31 @@ class Rolling:
             changed = userfile.change(path, edit, drop_empty=str(path) in one.made or one.target == "skill")
             _remove_folders(one.made, path)
         return Change(one.pattern, one.target, one.place, one.project, changed, shown, dry_run, note)
+
+
+class ChangedMeanwhile(Conflict):
+    """What would be done is not what was shown."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "it changed since it was shown: nothing was written", hint="Look at the difference again, then decide."
+        )
+
+
+def _require(change: Change, expected: str) -> None:
+    if change.fingerprint != expected:
+        raise ChangedMeanwhile
+
+
+def _only_on(before: bytes, edit: userfile.Edit) -> userfile.Edit:
+    """The same edit, of this content and no other."""
+
+    def edited(content: bytes) -> bytes:
+        if content != before:
+            raise ChangedMeanwhile
+        return edit(content)
+
+    return edited
 
 
 def diff_of(path: Path, before: bytes, after: bytes) -> str:

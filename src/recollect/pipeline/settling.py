@@ -30,10 +30,10 @@ from recollect.distill.values.holding import (
     hold,
 )
 from recollect.distill.values.likeness import nearly_same, opposed
-from recollect.distill.values.sayings import SAID_META, first_saying, rank_of, sayings_of
+from recollect.distill.values.sayings import SAID_META, first_saying, rank_of, sayings_of, with_sayings
 from recollect.distill.values.slots import Slot, slot_key, slot_of
 from recollect.errors import Conflict, NotFound
-from recollect.model import SAID, Memory, Scope
+from recollect.model import PINNED, SAID, Memory, Scope
 from recollect.store.port import Filter, Store
 from recollect.store.searchtext import query_terms
 from recollect.text import dedup_key
@@ -45,7 +45,7 @@ TRIES = 4  # once, and three times again
 _PAUSE = 0.005  # seconds, more each time: for whoever is writing
 _TERMS = 12  # words of a new one that others are found by
 _NEIGHBOURS = 16  # memories that share most words with a new one and are held against it
-_RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED)
+_RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED, PINNED)
 _SLOTTED = ("fact", "preference", "decision", "reference", "note")
 _T = TypeVar("_T")
 
@@ -205,6 +205,8 @@ class _Settling:
         rows = {row.id: row for row in self._around() if row.id not in self.replacing}
         if not self.replacing and (twin := self._nothing_new(rows)):
             return Settled(twin, "known")
+        if not self.replacing and (apart := self._apart()) is not None:
+            return Settled(self._said_again(apart), "known")
         held = hold(list(rows.values()), _RELATING, new=self.memory, judge=self.judge)
         assert held.new is not None
         standing = {one.id: one for one in held.memories}
@@ -263,6 +265,18 @@ class _Settling:
         if equal and not set(self.memory.evidence) <= set(twin.evidence):
             return None
         return _survivor(twin, rows) if first_saying(self.memory) in sayings_of(twin) else None
+
+    def _apart(self) -> Memory | None:
+        """The memory with the same text that holds and was taken apart from all others, if there is one."""
+        same = (row for row in self.store.memories.like(self.scope, self.memory) if row.meta.get(APART))
+        return next((row for row in same if row.superseded_at is None and row.deleted_at is None), None)
+
+    def _said_again(self, apart: Memory) -> Memory:
+        """It stays as it is, but for being trusted as who says it now."""
+        if rank_of(self.memory.trust) <= rank_of(apart.trust):
+            return apart
+        again = with_sayings(apart, [*sayings_of(apart), first_saying(self.memory)])
+        return self.store.memories.update(self.scope, again, at=self.clock(), note="settle")
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
 

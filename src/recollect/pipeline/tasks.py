@@ -312,6 +312,14 @@ class _Doing:
             from recollect.pipeline.flood import hold_back
 
             return {"flooded": hold_back(self._store, task.scope, self._clock)}
+        if task.kind == "consolidate":
+            from recollect.pipeline.consolidating import Consolidation, TooMuch
+
+            try:
+                done = Consolidation(self._store, task.scope, self._settings, self._clock).run(stop=stop).run
+            except TooMuch as error:
+                raise TaskFailed(str(error)) from None
+            return {} if done is None else done.counts
         if task.kind == "embed":
             made = self.embed(stop)
             if made is None:

@@ -18,6 +18,7 @@ from recollect.recall.dates import window
 from recollect.recall.fuse import Blend, Scored, beside, dated, normalised, own_scores
 from recollect.recall.names import words_of
 from recollect.recall.profile import Profile
+from recollect.recall.usefulness import usefulness
 from recollect.store.port import Document, Filter, Store
 from recollect.store.searchtext import query_terms
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 CANDIDATES = 64  # of each leg and tier, at least
 _BEHIND = 0.99  # of the score of what weighs more is left to what says something else of the same
+_HOPS = 3  # memories that are looked behind, and as many that come by it
 POOL = 2  # times the limit: how many of the best variety is chosen from
 
 
@@ -49,6 +51,7 @@ class _Candidate:
     scored: Scored
     parts: Parts
     named: bool  # the question says one of its tags
+    needed_by: str | None = None  # the memory that depends on it, when it was found by that alone
 
 
 def answer(
@@ -74,7 +77,7 @@ def _answer(
     ranked = _weightiest_first(ranked)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
-    good = _from_many(good, question)
+    good = _one_hop(store, scope, _from_many(good, question), question)
     chosen = _vary(store, scope, good[: question.limit * POOL], question, by_meaning=vector is not None)
     hits = tuple(_hit(store, scope, one, question) for one in chosen)
     if look is not None and question.where.as_of is None:
@@ -123,18 +126,22 @@ def _beside(
 
 
 def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question: Question) -> list[_Candidate]:
-    """The documents of the best, with their final scores. Importance and recency can lift a hit, never find one."""
+    """The documents of the best, with their final scores. Importance, recency and use lift a hit, never find one."""
     best = {one.doc: one for one in scored[: max(20, question.limit * POOL)]}
     profile, now = question.profile, question.where.as_of or question.where.now
     asked = words_of(question.text)
+    documents = store.search.documents(scope, tier, list(best))
+    verdicts = store.use.verdicts(scope, [one.id for one in documents]) if tier == "memory" and documents else {}
     found = []
-    for document in store.search.documents(scope, tier, list(best)):
+    for document in documents:
         one = best[document.doc]
         named = document.memory is not None and any(map(asked.says, document.memory.tags))
         similarity = one.similarity + (question.blend.named if named else 0.0)
         recency = profile.recency_of(age_days(document.occurred_at, now))
-        final = profile.final(min(1.0, max(0.0, similarity)), document.importance, recency)
-        parts = Parts(min(1.0, one.lexical), one.semantic, document.importance, recency, final)
+        said = verdicts.get(document.id)
+        use = usefulness(said, now, profile.use_half_life) if said else 0.0
+        final = profile.final(min(1.0, max(0.0, similarity)), document.importance, recency, use)
+        parts = Parts(min(1.0, one.lexical), one.semantic, document.importance, recency, final, use)
         found.append(_Candidate(document, one, parts, named))
     return found
 
@@ -186,6 +193,37 @@ def _from_many(ranked: list[_Candidate], question: Question) -> list[_Candidate]
     return [ranked[place] for place in diversify.no_flood(sources, question.limit)]
 
 
+def _one_hop(store: Store, scope: Scope, good: list[_Candidate], question: Question) -> list[_Candidate]:
+    """What the best memories depend on comes right behind them, where it is trusted as much as they are."""
+    best = {one.document.id: one for one in good[:_HOPS] if one.document.memory is not None}
+    if not best:
+        return good
+    steps = store.consolidations.beyond(scope, list(best), question.where, _HOPS)
+    if not steps:
+        return good
+    there = {one.document.id for one in good}
+    sources: dict[int, _Candidate] = {}
+    for source, doc in sorted(steps, key=lambda step: (-best[step[0]].parts.final, step)):
+        sources.setdefault(doc, best[source])
+    found = [
+        _needed(document, sources[document.doc], question)
+        for document in store.search.documents(scope, "memory", list(sources))
+        if document.id not in there and _trust(document) >= _trust(sources[document.doc].document)
+    ]
+    return sorted([*good, *found], key=lambda one: -one.parts.final)
+
+
+def _trust(document: Document) -> int:
+    return rank_of(document.memory.trust) if document.memory is not None else 0
+
+
+def _needed(document: Document, source: _Candidate, question: Question) -> _Candidate:
+    recency = question.profile.recency_of(age_days(document.occurred_at, question.where.as_of or question.where.now))
+    parts = Parts(0.0, None, document.importance, recency, source.parts.final * _BEHIND)
+    scored = Scored(document.doc, 0.0, None, 0.0, source.scored.similarity)
+    return _Candidate(document, scored, parts, named=False, needed_by=source.document.id)
+
+
 def _vary(
     store: Store, scope: Scope, pool: list[_Candidate], question: Question, *, by_meaning: bool
 ) -> list[_Candidate]:
@@ -226,9 +264,15 @@ def _hit(store: Store, scope: Scope, one: _Candidate, question: Question) -> Hit
         evidence=evidence,
         superseded_by=memory.superseded_by if memory else None,
         trust=memory.trust if memory else "quoted",
-        notes=disputes(store, scope, memory) if memory else (),
+        notes=_notes(store, scope, one),
         recorded_at=memory.recorded_at if memory else None,
     )
+
+
+def _notes(store: Store, scope: Scope, one: _Candidate) -> tuple[str, ...]:
+    """What to know of a hit before relying on it, and why it is there when the question did not find it."""
+    told = () if one.document.memory is None else disputes(store, scope, one.document.memory)
+    return (*told, f"{one.needed_by} depends on this") if one.needed_by else told
 
 
 def _content(store: Store, scope: Scope, document: Document, memory: Memory | None, question: Question) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from recollect.clock import parse_time
 from recollect.errors import InvalidInput
 from recollect.model import TIERS, Tier, check_id, parse_kind, parse_tags, parse_trust, parse_unit
 from recollect.recall.answer import Question
-from recollect.recall.profile import Profile, profile_named
+from recollect.recall.profile import OWN, Profile, profile_named, weighed
 from recollect.settings import Settings
 from recollect.store.port import Filter
 from recollect.text import storable
@@ -33,6 +33,7 @@ def filter_of(now: datetime, given: dict[str, Any]) -> Filter:
     checked["kinds"] = tuple(map(parse_kind, checked.get("kinds") or ()))
     checked["tags"] = parse_tags(checked.get("tags"))
     checked["trusts"] = tuple(map(parse_trust, checked.get("trusts") or ()))
+    checked["flavors"] = tuple(check_id(one, "agent") for one in checked.get("flavors") or ())
     try:
         return Filter(now=now, **checked)
     except TypeError:
@@ -49,8 +50,9 @@ def question_of(
     *,
     profile: str | None = None,
     abstain: bool | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Question:
-    """The question a caller asks; what is not said is as the settings say."""
+    """The question a caller asks; what is not said is as the settings say. `weights` are those of who asks."""
     if not isinstance(query, str):
         raise InvalidInput(f"a query is text, not {type(query).__name__}")
     chosen = tuple(dict.fromkeys(tiers))
@@ -59,7 +61,7 @@ def question_of(
         tiers=_searched(chosen, where),
         where=where,
         limit=check_limit(settings.recall_limit if limit is None else limit),
-        profile=_profile(profile or ("balanced" if "memory" in chosen else "relevance"), settings),
+        profile=_profile(profile or ("balanced" if "memory" in chosen else "relevance"), settings, weights),
         abstain=settings.abstain if abstain is None else abstain,
     )
 
@@ -74,13 +76,17 @@ def check_limit(limit: object) -> int:
 def _searched(tiers: tuple[Tier, ...], where: Filter) -> tuple[Tier, ...]:
     if not tiers or set(tiers) - set(TIERS):
         raise InvalidInput("tiers are memory, gist and turn")
-    if where.kinds or where.tags or where.trusts or where.min_importance is not None:
+    if where.kinds or where.tags or where.trusts or where.pinned or where.min_importance is not None:
         return tuple(tier for tier in tiers if tier == "memory")  # only memories have these
     return tiers
 
 
-def _profile(name: str, settings: Settings) -> Profile:
+def _profile(name: str, settings: Settings, weights: Mapping[str, float] | None) -> Profile:
     if settings.decay not in ("hyperbolic", "exponential"):
         raise InvalidInput("decay must be hyperbolic or exponential")
     decay: Literal["hyperbolic", "exponential"] = "exponential" if settings.decay == "exponential" else "hyperbolic"
-    return replace(profile_named(name), decay=decay, decay_factor=settings.decay_factor)
+    half_life = settings.use_half_life_days
+    if half_life <= 0:
+        raise InvalidInput("use_half_life_days must be more than 0")
+    chosen = replace(profile_named(name), decay=decay, decay_factor=settings.decay_factor, use_half_life=half_life)
+    return weighed(chosen, weights) if name == OWN else chosen

@@ -10,6 +10,8 @@ from datetime import datetime
 
 from recollect.distill.values.sayings import Saying, sayings_of
 from recollect.model import Event, Evidence, Memory, MemoryVersion, Scope
+from recollect.recall.related import Related, related
+from recollect.recall.usefulness import Usage
 from recollect.recall.validity import Finding, Look
 from recollect.store.port import Store
 
@@ -39,6 +41,8 @@ class Belief:
     successors: tuple[Memory, ...]
     disputes: tuple[Memory, ...]
     findings: tuple[Finding, ...]  # what became of what it names
+    usage: Usage | None = None  # how useful it proved
+    relations: tuple[Related, ...] = ()  # other memories it has to do with, as consolidating found
 
 
 def belief(store: Store, scope: Scope, memory: Memory, look: Look | None = None) -> Belief:
@@ -54,22 +58,27 @@ def belief(store: Store, scope: Scope, memory: Memory, look: Look | None = None)
         successors=_successors(store, scope, memory),
         disputes=_disputes(store, scope, memory),
         findings=look(memory) if look is not None else (),
+        relations=related(store, scope, memory.id),
     )
 
 
 def quotes(store: Store, scope: Scope, memory: Memory) -> tuple[Quote, ...]:
     """The words of every span a memory cites, exactly as they stand in the events."""
-    sessions: dict[str, dict[str, Event]] = {}
+    events = cited(store, scope, memory)
     found = []
     for span in memory.evidence:
-        if span.session not in sessions:
-            sessions[span.session] = {event.key: event for event in store.sessions.history(scope, span.session)}
-        event = sessions[span.session].get(span.event or "")
+        event = events.get((span.session, span.event or ""))
         if event is None:
             found.append(Quote(span))
         else:
             found.append(Quote(span, event.origin, event.occurred_at, event.text[span.start or 0 : span.end]))
     return tuple(found)
+
+
+def cited(store: Store, scope: Scope, memory: Memory) -> dict[tuple[str, str], Event]:
+    """The events a memory cites that are still there, by session and key."""
+    events = store.sessions.events(scope, [span.event for span in memory.evidence if span.event])
+    return {(event.session, event.key): event for event in events}
 
 
 def _disputes(store: Store, scope: Scope, memory: Memory) -> tuple[Memory, ...]:

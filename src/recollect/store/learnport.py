@@ -7,10 +7,10 @@ begins with a scope: in a project, only patterns that are seen in that project a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from recollect.model import Scope
 
@@ -117,6 +117,21 @@ class Rollout:
     reason: str | None = None  # why it was taken back
 
 
+LEAST_USERS = 5  # what fewer have seen is nobody else's to know
+
+
+@dataclass(frozen=True, slots=True)
+class CommonPattern:
+    """What many users have seen, and no word that fewer of them approved."""
+
+    id: str  # the fingerprint: of kind and key, the same for everybody
+    kind: str
+    users: int
+    approved: int | None = None  # users who approved it; None when fewer than are told of
+    statement: str | None = None
+    rule: str | None = None
+
+
 class Patterns(Protocol):
     """The catalogue of what was learned."""
 
@@ -160,4 +175,41 @@ class Patterns(Protocol):
 
     def rollouts(self, scope: Scope, pattern_id: str | None = None) -> list[Rollout]:
         """Where patterns were put, the oldest first."""
+        ...
+
+    def share(self, scope: Scope, on: bool, *, at: datetime) -> bool:
+        """Whether the owner's patterns are counted together with others' from now on; returns whether that is new."""
+        ...
+
+    def common(self, scope: Scope, k: int) -> list[CommonPattern]:
+        """What at least `k` users of the tenant who share their patterns have seen; nothing for one who does not.
+
+        `k` is never taken as less than LEAST_USERS. Words are told only where so many approved the very same ones.
+        """
+        ...
+
+
+class SignalState(NamedTuple):
+    """What the signals of a session are made from: its digest and its last event; and the mark that is kept."""
+
+    version: int  # of the digest
+    covers: int
+    made_at: str
+    last: int  # position of the last event
+    mark: str | None  # of what is kept; None when nothing is
+
+
+class Signals(Protocol):
+    """What each session shows by itself, kept as text so that only what changed is read again."""
+
+    def states(self, scope: Scope) -> dict[str, SignalState]:
+        """Every session that has a digest, by its id."""
+        ...
+
+    def kept(self, scope: Scope, sessions: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """The mark and the text that are kept of these sessions."""
+        ...
+
+    def keep(self, scope: Scope, made: Mapping[str, tuple[SignalState, str, str]]) -> None:
+        """Keep mark and text of sessions, each made from that state; one that changed since is passed over."""
         ...

@@ -27,7 +27,7 @@ from recollect.store.rows.appending import session_key
 from recollect.store.rows.bodies import unpacked
 from recollect.store.rows.memories import tombstone_key
 from recollect.store.rows.patterns import is_lost
-from recollect.store.rows.tables import EVIDENCE, LEARNED, VERSIONS, Shapes, Tables
+from recollect.store.rows.tables import EVIDENCE, LEARNED, NOTED, VERSIONS, Shapes, Tables
 from recollect.store.rows.tx import Database, Tx
 
 # A column of numbers of this name tells a row of that table.
@@ -324,6 +324,8 @@ class _Owner:
             rows = [self._with_numbers(table, columns, row) for row in self._source.tables.read(tx, table, columns)]
         if table in LEARNED:
             rows = [row for row in rows if self._is_to_stay(table, dict(zip(columns, row, strict=True)))]
+        if table in NOTED:
+            rows = [row for row in rows if not self._tells_forgotten(table, dict(zip(columns, row, strict=True)))]
         if not rows:
             return
         with self._target.database.write(self._scope) as tx:
@@ -347,6 +349,18 @@ class _Owner:
         if table == EVIDENCE and session_key(row["session"]) in self._forgotten:
             return False
         return row[LEARNED[table]] not in self._unlearned
+
+    def _tells_forgotten(self, table: str, row: Mapping[str, Any]) -> bool:
+        """Whether a row that was noted is about a memory or a session that was forgotten in the target."""
+        for name in NOTED[table] if self._forgotten else ():
+            if name in ("content", "covers"):
+                told = json.loads(row[name])
+                covers = told if name == "covers" else (told.get("before") or {}).get("covers") or {}
+                if any(session_key(session) in self._forgotten for session in covers):
+                    return True
+            elif (session_key if name == "session" else tombstone_key)(row[name]) in self._forgotten:
+                return True
+        return False
 
     def _newly_unlearned(self) -> set[str]:
         """Patterns that went with sessions that were forgotten in the target: by the rule of forgetting."""

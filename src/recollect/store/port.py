@@ -15,9 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from recollect.keys import Grant, Issued, Key
 from recollect.model import Cost, Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
-from recollect.store.learnport import Patterns
+from recollect.store.browseport import Browse
+from recollect.store.insightport import Insights
+from recollect.store.learnport import Patterns, Signals
 from recollect.store.queueport import Answers, Tasks
+from recollect.store.relationport import Consolidations
 from recollect.store.statsport import Stats
+from recollect.store.useport import Use
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,6 +49,8 @@ class Filter:
     as_of: datetime | None = None
     archived: bool = False
     history: bool = False
+    flavors: tuple[str, ...] = ()  # from sessions of these agents
+    pinned: bool = False  # only what a person pinned
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +67,19 @@ class Document:
     occurred_at: datetime
     importance: float = 0.5
     memory: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """What a memory's worth to somebody who did not ask is made of. Only memories of these kinds have any."""
+
+    kinds: Mapping[str, float]
+    kind: float = 0.0
+    importance: float = 0.0
+    recency: float = 0.0
+    decay: float = 0.0  # a day
+    own: float = 0.0  # for being the project's own
+    confirmed: float = 0.0
 
 
 class Match(NamedTuple):
@@ -436,6 +455,7 @@ class Sessions(Protocol):
         self, scope: Scope, session: str, *, last: int | None = None, after: int = -1, first: int | None = None
     ) -> list[Event]: ...
     def turn(self, scope: Scope, turn_id: str) -> Turn | None: ...
+    def events(self, scope: Scope, keys: Sequence[str]) -> list[Event]: ...
     def directories(self, scope: Scope) -> list[tuple[str | None, str]]: ...
 
 
@@ -464,8 +484,10 @@ class Digests(Protocol):
     """What each session was, computed from its events."""
 
     def get(self, scope: Scope, session: str) -> Digest | None: ...
-    def put(self, scope: Scope, digest: Digest, *, covers: int, at: datetime) -> None: ...
+    def put(self, scope: Scope, digest: Digest, *, covers: int, at: datetime, health: int | None = None) -> None: ...
     def due(self, scope: Scope, *, version: int) -> list[str]: ...
+    def unscored(self, scope: Scope, *, limit: int) -> list[Digest]: ...
+    def score(self, scope: Scope, health: Mapping[str, int]) -> None: ...
 
 
 class Distillations(Protocol):
@@ -521,6 +543,8 @@ class Memories(Protocol):
     def add_many(self, scope: Scope, memories: Sequence[tuple[Memory, Sequence[MemoryVersion]]]) -> list[bool]: ...
     def get(self, scope: Scope, memory_id: str) -> Memory | None: ...
     def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]: ...
+    def weightiest(self, scope: Scope, weighing: Weighing, *, now: datetime, limit: int) -> list[Memory]: ...
+    def beginning(self, scope: Scope, words: Sequence[str], *, look: int, limit: int) -> list[Memory]: ...
     def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory: ...
     def change(
         self,
@@ -571,6 +595,7 @@ class Keeping(Protocol):
 
     def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt: ...
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt: ...
+    def would_forget(self, scope: Scope, session: str) -> dict[str, int]: ...
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt: ...
     def forgotten(self, scope: Scope, session: str) -> datetime | None: ...
     def upkeep(
@@ -671,7 +696,14 @@ class Audit(Protocol):
         details: Mapping[str, object] | None = None,
     ) -> None: ...
     def find(
-        self, scope: Scope, *, limit: int, offset: int = 0, action: str | None = None, subject: str | None = None
+        self,
+        scope: Scope,
+        *,
+        limit: int,
+        offset: int = 0,
+        action: str | None = None,
+        subject: str | None = None,
+        look: int | None = None,
     ) -> list[Entry]: ...
     def verify(self, scope: Scope | None = None, *, anchor: Path | None = None) -> Verdict: ...
     def anchor(self, *, at: datetime, file: Path | None = None) -> int: ...
@@ -725,11 +757,21 @@ class Store(Protocol):
     @property
     def stats(self) -> Stats: ...
     @property
+    def browse(self) -> Browse: ...
+    @property
     def tasks(self) -> Tasks: ...
     @property
     def answers(self) -> Answers: ...
     @property
     def patterns(self) -> Patterns: ...
+    @property
+    def signals(self) -> Signals: ...
+    @property
+    def insights(self) -> Insights: ...
+    @property
+    def consolidations(self) -> Consolidations: ...
+    @property
+    def use(self) -> Use: ...
 
     def together(self, scope: Scope) -> AbstractContextManager[None]:
         """Within it, many reads of this thread for the scope cost little more than one."""

@@ -1,7 +1,8 @@
 """Everything of a scope as JSON Lines, and back: lossless, in a stable order, harmless to do twice.
 
 One object a line: first `recollect` (format), then each session with its events and gist, then the memories with their
-versions. Written for any store; it is also how one store is moved into another.
+versions, then the patterns with what was done to them. Written for any store; it is also how one store is moved into
+another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from recollect.clock import iso, parse_time
-from recollect.errors import InvalidInput, NotFound, ScopeError
+from recollect.errors import Conflict, InvalidInput, NotFound, ScopeError
 from recollect.model import (
     ORIGINS,
     RELATIONS,
@@ -33,7 +34,10 @@ from recollect.model import (
     parse_tags,
     parse_unit,
 )
+from recollect.store.learnedrecords import Learned, learned, parse_pattern
 from recollect.store.port import Filter, Store
+from recollect.store.rows.patterns import is_lost
+from recollect.store.useport import SOURCES, VERDICTS, Feedback
 from recollect.text import require_text, storable
 
 FORMAT = 1
@@ -43,20 +47,29 @@ _MEMORIES = 1_000  # written at a time
 
 
 def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, Any]]:
-    """Every session, event, gist and memory the scope sees."""
+    """Every session, event, gist, memory and pattern the scope sees."""
     yield {"type": "recollect", "format": FORMAT, "exported_at": iso(now)}
     for session in _pages(lambda limit, offset: store.sessions.find(scope, limit=limit, offset=offset)):
-        yield {"type": "session", **_plain(session, skip=("turns", "flavor", "outcome"))}
-        for event in _events(store, scope, session.id):
-            yield {"type": "event", **_plain(event, skip=("position", "raw", "bodies"))}
-        for cost in store.captures.costs(scope, session.id):
-            yield {"type": "cost", **_plain(cost)}
-        gist = store.gists.get(scope, session.id)
-        if gist is not None:
-            yield {"type": "gist", **_plain(gist, skip=("project",))}
+        yield from export_session(store, scope, session)
     everything = Filter(now=now, archived=True, history=True)
     for memory in _pages(lambda limit, offset: store.memories.find(scope, everything, limit=limit, offset=offset)):
         yield export_memory(memory, store.memories.versions(scope, memory.id))
+    for feedback in _pages(lambda limit, offset: store.use.every(scope, limit=limit, offset=offset)):
+        yield {"type": "feedback", **_plain(feedback)}
+    for pattern in _pages(lambda limit, offset: store.patterns.find(scope, limit=limit, offset=offset)):
+        yield learned(store, scope, pattern)
+
+
+def export_session(store: Store, scope: Scope, session: Session) -> Iterator[dict[str, Any]]:
+    """One session with its events, costs and gist."""
+    yield {"type": "session", **_plain(session, skip=("turns", "flavor", "outcome"))}
+    for event in _events(store, scope, session.id):
+        yield {"type": "event", **_plain(event, skip=("position", "raw", "bodies"))}
+    for cost in store.captures.costs(scope, session.id):
+        yield {"type": "cost", **_plain(cost)}
+    gist = store.gists.get(scope, session.id)
+    if gist is not None:
+        yield {"type": "gist", **_plain(gist, skip=("project",))}
 
 
 def export_memory(memory: Memory, versions: Iterable[MemoryVersion] = ()) -> dict[str, Any]:
@@ -108,6 +121,11 @@ class _Loading:
             self._cost(parse_cost(record))
         elif kind == "memory":
             self._memory(*parse_memory(record, self._scope))
+        elif kind == "pattern":
+            self._pattern(parse_pattern(record))
+        elif kind == "feedback":
+            self._flush_memories()
+            self._feedback(parse_feedback(record))
         elif kind != "recollect":
             raise InvalidInput(f"unknown record type {str(kind)[:40]!r}")
         elif record["format"] != FORMAT:
@@ -160,6 +178,38 @@ class _Loading:
         self._store.gists.put(scope, gist)
         self._counts["gists"] += 1
 
+    def _pattern(self, given: Learned) -> None:
+        """A pattern that is not there yet, without what shows sessions that were forgotten here."""
+        pattern, found, whole = given.pattern, given.evidence, self._scope.within(None)
+        forgotten = self._store.keeping.forgotten
+        shown = [one for one in found if forgotten(whole, one.session) is None]
+        if len(shown) < len(found) and is_lost(pattern.state, pattern.version, others=bool(shown)):
+            self._counts["forgotten"] += 1
+            return
+        at = pattern.decided_at or pattern.last_seen
+        try:
+            if self._store.patterns.get(whole, pattern.id) is not None:
+                raise Conflict("it is there")
+            self._store.patterns.put(whole, pattern, at=at, was=None, told=given.versions, evidence=shown)
+        except Conflict:
+            self._counts["known"] += 1
+            return
+        for rollout in given.rollouts:
+            self._store.patterns.put_rollout(whole, rollout)
+        self._counts["patterns"] += 1
+
+    def _feedback(self, feedback: Feedback) -> None:
+        """What was said of a memory that is here; of one that is not, it is nobody's."""
+        use, of = self._store.use, (feedback.verdict, feedback.session)
+        gone = feedback.session is not None and self._store.keeping.forgotten(self._scope, feedback.session) is not None
+        if gone or self._store.memories.get(self._scope, feedback.memory) is None:
+            self._counts["forgotten"] += 1
+        elif of in {(one.verdict, one.session) for one in use.feedback(self._scope, feedback.memory)}:
+            self._counts["known"] += 1
+        else:
+            use.give(self._scope, feedback)
+            self._counts["feedback"] += 1
+
     def _memory(self, memory: Memory, versions: list[MemoryVersion]) -> None:
         self._memories.append((memory, versions))
         if len(self._memories) >= _MEMORIES:
@@ -190,7 +240,7 @@ def _events(store: Store, scope: Scope, session: str) -> Iterator[Event]:
 
 
 def _plain(
-    value: Session | Event | Cost | Gist | Memory | MemoryVersion | Evidence, skip: tuple[str, ...] = ()
+    value: Session | Event | Cost | Gist | Memory | MemoryVersion | Evidence | Feedback, skip: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """A value as JSON can hold it."""
     return {field.name: _json(getattr(value, field.name)) for field in fields(value) if field.name not in skip}
@@ -280,6 +330,18 @@ def parse_gist(record: Mapping[str, Any]) -> Gist:
         occurred_at=parse_time(record["occurred_at"]),
         created_at=parse_time(record["created_at"]),
         maker=check_id(record["maker"], "maker"),
+    )
+
+
+def parse_feedback(record: Mapping[str, Any]) -> Feedback:
+    """An exported verdict on a memory."""
+    return Feedback(
+        memory=check_id(record["memory"], "memory"),
+        verdict=_one_of(record["verdict"], VERDICTS, "verdict"),
+        at=parse_time(record["at"]),
+        session=_optional(record["session"], lambda session: check_id(session, "session")),
+        source=_one_of(record["source"], SOURCES, "source"),
+        note=_optional(record["note"], lambda note: require_text(note, "note", 1_000)),
     )
 
 

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from recollect.model import Scope
 
 # distill: memories of a session; gist: its summary; embed: vectors that wait; flood: put away what says the same again.
-TASK_KINDS = ("distill", "gist", "embed", "flood")
+TASK_KINDS = ("distill", "gist", "embed", "flood", "consolidate")
 TASK_STATES = ("waiting", "running", "done", "dead", "cancelled")
 ATTEMPTS = 5  # how often a task is begun before it is dead
 ANSWERING = timedelta(minutes=2)  # a request that is not answered by then died: the next of the same key is let in

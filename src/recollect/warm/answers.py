@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from recollect.pipeline.reads import Reads
     from recollect.recall.meaning import Meaning
     from recollect.recall.validity import Grounds
+    from recollect.store.learnport import Pattern
 
 IDLE_SECONDS = 900.0
 _SCOPES = 16  # projects whose counters are kept open
+_PATTERNS = 200  # approved ones that may be suggested
 _POOL = 12  # hits that are looked at more closely
 _ASKED_CHARS = 500  # of a long prompt, half from each end: to embed more takes longer than a hook waits
 # A meaning this close is enough; with words in common that tell enough, this is. Measured on 300 real prompts that no
@@ -45,6 +47,7 @@ class Answers:
         self._meaning: Meaning | None = None
         self._grounds: Grounds | None = None
         self._reads: dict[str, Reads] = {}
+        self._learned: tuple[str, list[Pattern], bytes] = ("", [], b"")  # of a project: patterns, and their index
         self._asked_at = time.monotonic()
 
     def answer(self, request: Mapping[str, bytes]) -> Mapping[str, bytes]:
@@ -65,7 +68,8 @@ class Answers:
         told = frozenset(warmwire.names(request.get("said", b"")))
         fresh = [(hit, entry(hit, prompt) + "\n") for hit in hits if promptindex.name_of(hit.id) not in told]
         start = request.get("start", b"")
-        return self._shown([(hit, text) for hit, text in fresh if not hookreply.is_in(start, text)], project)
+        last = self._suggested(prompt, project, told, start)
+        return self._shown([(hit, text) for hit, text in fresh if not hookreply.is_in(start, text)], project, last)
 
     def afterwards(self) -> None:
         """Open what was missing; write down what was shown, so that capture knows it again."""
@@ -118,7 +122,9 @@ class Answers:
         if vector is None:
             return None
         where = filter_of(self._clock(), {"trusts": INJECTABLE, "kinds": STANDING})
-        question = question_of(asked, where, ("memory",), _POOL, memory.settings, abstain=True)
+        own = memory.store.use.ranking(memory.scope)
+        weights = own.weights if own else None
+        question = question_of(asked, where, ("memory",), _POOL, memory.settings, abstain=True, weights=weights)
         look = self._grounds.look(Path(directory), memory.settings.projects, self._clock())
         scope = memory.scope.within(project)
         found = answer(memory.store, scope, question, vector, note, look)
@@ -129,23 +135,45 @@ class Answers:
             found = contexts.beside(found, [one.id for one in contexts.switched_on()], question, vector, note)
         return fitting(list(found.hits), prompt)
 
-    def _shown(self, entries: list[tuple[Hit, str]], project: str) -> Mapping[str, bytes]:
+    def _suggested(self, prompt: str, project: str, told: frozenset[int], start: bytes) -> tuple[int, str] | None:
+        """The name and text of the one approved pattern of the project that fits the prompt best."""
+        from recollect.inject.suggestion import fitting, of_pattern
+
+        assert self._memory is not None
+        memory = self._memory
+        if not memory.settings.inject_suggestion:
+            return None
+        found = memory.store.patterns.find(memory.scope.within(None), state="approved", limit=_PATTERNS)
+        learned = fitting(found, project, self._clock())
+        if not learned:
+            return None
+        if self._learned[:2] != (project, learned):
+            shown = ((one.statement, of_pattern(one)) for one in learned)
+            entries = ((last.id, f"{last.said} {statement}", last.text) for statement, last in shown)
+            self._learned = (project, learned, promptindex.build(entries))
+        fits = promptindex.search(self._learned[2], prompt, without=told)
+        return next((one for one in fits if not hookreply.is_in(start, one[1])), None)
+
+    def _shown(
+        self, entries: list[tuple[Hit, str]], project: str, last: tuple[int, str] | None = None
+    ) -> Mapping[str, bytes]:
         from recollect.frame import framed
 
         room = promptindex.SHOWN_BYTES - len(framed("", promptindex.NOTICE).encode())
         kept: list[Hit] = []
-        content = ""
+        content = "" if last is None else last[1]
         for hit, text in entries:
             if len((content + text).encode()) <= room and len(kept) < promptindex.FEW:
                 content += text
                 kept.append(hit)
-        if not kept:
+        if not kept and last is None:
             return {"state": warmwire.NOTHING}
         block = framed(content, promptindex.NOTICE)
         reads = self._reads_of(project)
         reads.add(hit.id for hit in kept)
         reads.shown(block)
-        told = warmwire.packed_names([promptindex.name_of(hit.id) for hit in kept])
+        names = [promptindex.name_of(hit.id) for hit in kept]
+        told = warmwire.packed_names(names if last is None else [last[0], *names])
         return {"state": warmwire.SHOW, "text": block.encode(), "told": told}
 
     def _reads_of(self, project: str) -> Reads:

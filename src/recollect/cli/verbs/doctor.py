@@ -38,10 +38,14 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Output) -> int:
     place = find_place(args, everywhere=True)
     repaired = _repair(place, console) if args.repair and place.has_store else []
+    return tell([*repaired, *findings(place, deep=args.deep or args.repair)], console)
+
+
+def findings(place: Place, *, deep: bool = False) -> list[Finding]:
+    """All that is looked at, and how it is; nothing is changed."""
     covered: list[Covered] = []
-    looked = [*_directory(place), *_database(place, covered, deep=args.deep or args.repair), *_embedder(place)]
-    looked += [*_language_model(place), *_agents(place, covered)]
-    return tell([*repaired, *looked], console)
+    looked = [*_directory(place), *_database(place, covered, deep=deep), *_embedder(place)]
+    return [*looked, *_language_model(place), *_agents(place, covered)]
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------

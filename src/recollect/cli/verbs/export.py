@@ -1,4 +1,4 @@
-"""`recollect export`: everything of the user (or of one --project) as JSON Lines, to stdout or a private file."""
+"""`recollect export`: all of the user (or of one --project, or one session) as JSON Lines, to stdout or a file."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.files import write_private
 from recollect.cli.opening import open_memory
+from recollect.clock import now
+from recollect.errors import NotFound
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
+    from recollect.facade import Recollect
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="where to (default: standard output)")
+    parser.add_argument("--session", metavar="ID", help="only this session, and the memories made of it")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
 
 
 def run(args: Namespace, console: Output) -> int:
     with open_memory(args, everywhere=True) as memory:
-        records = _Counted(memory.export())
+        records = _Counted(memory.export() if args.session is None else _session(memory, args.session))
         if args.file is not None:
             write_private(args.file, (line.encode() for line in map(_line, records)), replace=args.force)
         elif console.json:
@@ -36,6 +40,15 @@ def run(args: Namespace, console: Output) -> int:
     elif args.file is not None:
         console.line(f"Wrote {records.number:,} records to {args.file}.")
     return 0
+
+
+def _session(memory: Recollect, session: str) -> Iterator[dict[str, Any]]:
+    from recollect.pipeline.transcribing import records_of
+
+    found = memory.store.sessions.get(memory.scope, session)
+    if found is None:
+        raise NotFound(f"no session {session[:60]}", hint="`recollect sessions` lists them.")
+    return records_of(memory.store, memory.scope, found, now=now())
 
 
 class _Counted:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.opening import open_memory
+from recollect.cli.values import whole
 from recollect.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -35,8 +36,9 @@ ACTIONS = {
     "roll-out": ("ID", "put its rule before agents: --to, --in or --everywhere; shows the diff"),
     "roll-back": ("ID", "take it back: every other byte is as it was"),
     "measure": ("[ID]", "what became of what was rolled out, before and after"),
+    "common": ("", "what at least --k users of this store have seen, among those who set share_patterns"),
 }
-_LOOKING = ("list", "refresh", "show", "history", "export", "measure")
+_LOOKING = ("list", "refresh", "show", "history", "export", "measure", "common")
 _STATES = ("candidate", "approved", "rejected", "retired", "merged", "all")
 _TARGETS = ("agents-md", "claude-md", "skill", "memory")
 
@@ -63,6 +65,7 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--force", action="store_true", help="roll-out, roll-back: though the block was edited by hand")
     parser.add_argument("--yes", action="store_true", help="roll-out: do not ask")
     parser.add_argument("--html", type=Path, metavar="FILE", help="measure: also write a page with plots to FILE")
+    parser.add_argument("--k", type=whole, default=5, metavar="N", help="common: seen by N users, 5 at least (default)")
 
 
 def run(args: Namespace, console: Output) -> int:
@@ -266,7 +269,7 @@ def _roll_out(memory: Recollect, args: Namespace, console: Output) -> int:
     elif console.can_ask and not args.yes and not console.confirm(f"Change {planned.place}?"):
         return _say(console, {"change": None}, "Nothing was changed.")
     else:
-        done = memory.patterns.roll_out(name, args.to, **where)
+        done = memory.patterns.roll_out(name, args.to, expected=planned.fingerprint, **where)
     if console.json:
         console.document({"change": done})
         return 0
@@ -310,6 +313,27 @@ def _measure(memory: Recollect, args: Namespace, console: Output) -> int:
     return 0
 
 
+def _common(memory: Recollect, args: Namespace, console: Output) -> int:
+    found = memory.patterns.common(args.k)
+    if console.json:
+        console.document({"common": found, "k": args.k})
+    elif not found:
+        console.note(f"Nothing that at least {args.k} users who share their patterns have seen.")
+    else:
+        rows = [
+            [
+                one.id,
+                one.kind,
+                str(one.users),
+                "-" if one.approved is None else str(one.approved),
+                one.rule or one.statement or "(worded differently: not told)",
+            ]
+            for one in found
+        ]
+        console.table(("fingerprint", "kind", "users", "approved by", "in the words of so many"), rows)
+    return 0
+
+
 def _say(console: Output, document: dict[str, Any], text: str) -> int:
     if console.json:
         console.document(document)
@@ -332,4 +356,5 @@ _DOING: dict[str, Callable[[Recollect, Namespace, Output], int]] = {
     "roll-out": _roll_out,
     "roll-back": _roll_back,
     "measure": _measure,
+    "common": _common,
 }

@@ -65,6 +65,9 @@ def is_settled(memory: Memory, ids: Collection[str]) -> bool:
     """Whether a memory was ended by somebody, or by something that is not among these: it stays ended."""
     if memory.superseded_at is None:
         return False
+    mark = memory.meta.get(MERGED)
+    if isinstance(mark, dict) and mark.get("run"):  # consolidating saw more than two wordings: `undo` takes it back
+        return True
     return memory.superseded_by not in ids or not any(mark in memory.meta for mark in (MERGED, BY_RULE))
 
 

@@ -52,17 +52,28 @@ class _Wording:
     denials: int
 
 
-def nearly_same(one: str, other: str) -> bool:
-    """Whether both say the same thing."""
+def telling_words(text: str) -> tuple[str, ...]:
+    """The telling words of a text in their order: without endings and fillers, as two texts are held together."""
+    return _wording(text).stems
+
+
+def exact_words(text: str) -> frozenset[str]:
+    """Those of them that are exact: names, numbers, code, paths."""
+    return _wording(text).exact
+
+
+def nearly_same(one: str, other: str, *, more: int | None = None) -> bool:
+    """Whether both say the same thing; `more` plain words may then stand in one of them alone, instead of few."""
     first, second = sorted((_wording(one), _wording(other)), key=lambda wording: len(wording.stems))
     if len(first.stems) < _FEWEST or first.denials != second.denials:
         return False
     if first.exact != second.exact or first.limits != second.limits:
         return False
-    more = len(second.stems) - len(first.stems)
-    if more > (1 if len(first.stems) >= _PLENTY else 0) or not _runs_through(first.stems, second.stems):
+    if more is None:
+        more = 1 if len(first.stems) >= _PLENTY else 0
+    if len(second.stems) - len(first.stems) > more or not _runs_through(first.stems, second.stems):
         return False
-    return not (set(second.stems) - set(first.stems)) & _TELLING_APART
+    return not (set(second.stems) - set(first.stems)) & _apart()
 
 
 def opposed(one: str, other: str) -> bool:
@@ -107,6 +118,12 @@ def _stem(word: str) -> str:
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
         word = word[:-1]
     return word.removesuffix("e")
+
+
+@lru_cache(maxsize=1)
+def _apart() -> frozenset[str]:
+    """What tells things apart, as it stands among telling words."""
+    return _TELLING_APART | {_stem(word) for word in _TELLING_APART}
 
 
 def _runs_through(fewer: tuple[str, ...], more: tuple[str, ...]) -> bool:

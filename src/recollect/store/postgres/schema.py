@@ -31,6 +31,7 @@ DEFINERS = (
     "matches(text, text[], double precision[])",
     *("due_tasks(timestamp with time zone, json, integer)", "tasks_in(text, integer)"),
     *("task_totals(timestamp with time zone)", "tidied(text, timestamp with time zone)"),
+    "common_patterns(integer)",
 )
 # What the policies say, as PostgreSQL writes it down: a table that has them already is left alone.
 OWN = (

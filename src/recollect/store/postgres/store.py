@@ -24,19 +24,24 @@ from recollect.store.postgres.vectors import PostgresVectors
 from recollect.store.rows import index
 from recollect.store.rows.answers import RowAnswers
 from recollect.store.rows.audit import RowAudit
+from recollect.store.rows.browse import RowBrowse
 from recollect.store.rows.captures import RowCaptures
+from recollect.store.rows.consolidations import RowConsolidations
 from recollect.store.rows.contexts import RowContexts
 from recollect.store.rows.digests import RowDigests
 from recollect.store.rows.distillations import RowDistillations
 from recollect.store.rows.gists import RowGists
+from recollect.store.rows.insights import RowInsights
 from recollect.store.rows.keys import RowKeys
 from recollect.store.rows.ledger import RowLedger
 from recollect.store.rows.notes import RowNotes
 from recollect.store.rows.patterns import RowPatterns
 from recollect.store.rows.quotas import RowQuotas
 from recollect.store.rows.sessions import RowSessions
+from recollect.store.rows.signals import RowSignals
 from recollect.store.rows.stats import RowStats
 from recollect.store.rows.tasks import RowTasks
+from recollect.store.rows.use import RowUse
 from recollect.store.terms import terms_of
 
 if TYPE_CHECKING:
@@ -95,7 +100,12 @@ class PostgresStore:
         self.tasks = RowTasks(self.database)
         self.answers = RowAnswers(self.database)
         self.stats = RowStats(self.database)
+        self.insights = RowInsights(self.database)
+        self.browse = RowBrowse(self.database)
         self.patterns = RowPatterns(self.database)
+        self.signals = RowSignals(self.database)
+        self.consolidations = RowConsolidations(self.database)
+        self.use = RowUse(self.database)
         self.engine: Follower | None = None  # beside the store, when the settings name one
         with self._pool.connection() as connection, store_errors():
             isolation.require(connection)

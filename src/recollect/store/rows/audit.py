@@ -172,9 +172,16 @@ class RowAudit:
             audit_many(tx, tx.ensure().owner, [one], result=result, duration_ms=duration_ms)
 
     def find(
-        self, scope: Scope, *, limit: int, offset: int = 0, action: str | None = None, subject: str | None = None
+        self,
+        scope: Scope,
+        *,
+        limit: int,
+        offset: int = 0,
+        action: str | None = None,
+        subject: str | None = None,
+        look: int | None = None,
     ) -> list[Entry]:
-        """What was noted, the newest first."""
+        """What was noted, the newest first; with `look`, among the last so many alone."""
         with self._db.read(scope) as tx:
             if scope.project is not None:
                 raise ScopeError("the audit is an owner's, not a project's")
@@ -182,7 +189,8 @@ class RowAudit:
             if rows is None:
                 return []
             narrowed = {"action": action, "subject": subject, "limit": limit, "offset": offset}
-            return [_entry(row) for row in tx.run("audit.find", {"owner": rows.owner, **narrowed})]
+            query, last = ("audit.find", {}) if look is None else ("audit.lately", {"look": look})
+            return [_entry(row) for row in tx.run(query, {"owner": rows.owner, **narrowed, **last})]
 
     def verify(self, scope: Scope | None = None, *, anchor: Path | None = None) -> Verdict:
         """Every owner's chain, or one owner's: how long it is, and the first thing wrong with it.

@@ -64,6 +64,7 @@ class RowCaptures:
                 paid = sum(_add_cost(tx, rows.owner, row, cost) for cost in costs)
                 if paid or fates["changed"]:  # its digest knows the last event, and is out of date all the same
                     tx.run("capture.digest_again", {"session": row})
+                    tx.run("signals.drop", {"session": row})
             if transcript is not None and transcript.state != "reading":
                 _note(tx, rows.owner, transcript)
         return Ingested(fates["added"], fates["changed"], fates["known"], fates["forgotten"])
@@ -86,7 +87,7 @@ class RowCaptures:
         with self._db.read(scope) as tx:
             rows = tx.rows
             found = rows and tx.run("capture.seen", {"owner": rows.owner, "name": name}).fetchone()
-            return _seen(found) if found else None
+            return read_seen(found) if found else None
 
     def note(self, scope: Scope, seen: Seen) -> None:
         """Write down what was read of a transcript."""
@@ -101,7 +102,7 @@ class RowCaptures:
             rows = tx.rows
             if rows is None:
                 return []
-            known = [_seen(row) for row in tx.run("capture.all_seen", {"owner": rows.owner})]
+            known = [read_seen(row) for row in tx.run("capture.all_seen", {"owner": rows.owner})]
             return [_covered(tx, rows.owner, seen) for seen in known]
 
     def costs(self, scope: Scope, session: str) -> list[Cost]:
@@ -197,7 +198,8 @@ def _note(tx: Tx, owner: int, seen: Seen) -> None:
     )
 
 
-def _seen(row: tuple[Any, ...]) -> Seen:
+def read_seen(row: tuple[Any, ...]) -> Seen:
+    """What was read of a transcript, from its columns."""
     name, flavor, session, state, read_at, way, error, fingerprint, complete_to, turns, withheld, counts, _ = row
     return Seen(
         *(name, flavor, session, state, from_iso(read_at), way, error, fingerprint, complete_to),

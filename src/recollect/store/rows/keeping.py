@@ -22,10 +22,12 @@ from recollect.store.rows.appending import session_key
 from recollect.store.rows.audit import UPKEEP as ITSELF
 from recollect.store.rows.audit import audit
 from recollect.store.rows.bodies import RowBodies
+from recollect.store.rows.consolidations import forget_consolidations, forget_covering, forget_related
 from recollect.store.rows.memories import tombstone_key, tombstone_of_source
 from recollect.store.rows.patterns import forget_evidence, forget_patterns
 from recollect.store.rows.tasks import forget_tasks
 from recollect.store.rows.tx import Database, Tx
+from recollect.store.rows.use import forget_use_in, forget_use_of, forget_weights
 
 
 class RowKeeping(ABC):
@@ -66,6 +68,20 @@ class RowKeeping(ABC):
         self._bodies.remove(scope, rows.owner, files)
         return self._receipt(counts)
 
+    def would_forget(self, scope: Scope, session: str) -> dict[str, int]:
+        """How much would go with a session, counted as it would be taken away."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            row = rows and tx.one("keeping.session", {**rows.params(), "id": session})
+            if not rows or not row:
+                raise NotFound(f"no session {session}")
+            counts: Counter[str] = Counter()
+            for each, name in [(row, session), *tx.run("keeping.subagents", {**rows.params(), "id": session})]:
+                made = tx.run("keeping.memories_of_session", {"owner": rows.owner, "id": name}).fetchall()
+                events = tx.one("keeping.count_events", {"session": each}) or 0
+                counts.update({"sessions": 1, "events": events, "memories": len(made)})
+        return dict(counts)
+
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt:
         """Everything of the owner; in a scope with a project, everything of that project."""
         with self._db.write(scope) as tx:
@@ -79,12 +95,15 @@ class RowKeeping(ABC):
                 counts.update(_forget_memory(tx, rows.owner, row, memory_id, iso(at)))
             if gone := forget_patterns(tx, rows):
                 counts["patterns"] += gone
+            forget_consolidations(tx, rows)
             tx.run("keeping.drop_projects", rows.params())
             forget_answers(tx, rows.owner, everything=rows.any_project)
             if rows.any_project:
                 forget_tasks(tx, rows.owner)
                 tx.run("keeping.drop_transcripts", {"owner": rows.owner})
                 tx.run("keeping.drop_injected", {"owner": rows.owner})
+                tx.run("insights.forget_recalls", {"owner": rows.owner})
+                forget_weights(tx, rows.owner)
             audit(tx, rows.owner, at, "forget", "everything", counts)
             self._mark_deleted(tx)
             files = self._bodies.sweep_unreferenced(tx, rows.owner)
@@ -196,6 +215,8 @@ def _forget_memory(tx: Tx, owner: int, row: int, memory_id: str, at: str) -> dic
     tx.run("keeping.drop_versions", {"row": row})
     tx.run("keeping.drop_memory", {"row": row})
     tx.run("keeping.unlink", {"owner": owner, "id": memory_id})
+    forget_related(tx, owner, memory_id)
+    forget_use_of(tx, owner, memory_id)
     tx.run("keeping.bury", {"owner": owner, "key": tombstone_key(memory_id), "at": at})
     return {"memories": 1}
 
@@ -223,9 +244,12 @@ def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str) -> dict
     tx.run("keeping.drop_transcripts_of", {"owner": owner, "id": session})
     forget_tasks(tx, owner, session)
     forget_evidence(tx, owner, session)
+    forget_covering(tx, owner, session)
+    forget_use_in(tx, owner, session)
     for step in (
         "drop_costs",
         "drop_digest",
+        "drop_signals",
         "drop_distillation",
         "drop_events",
         "drop_turns",
@@ -242,5 +266,6 @@ def _redact(tx: Tx, now: datetime, before: datetime) -> int:
         tx.run("keeping.drop_versions", {"row": row})
         _bury_source(tx, owner, row, iso(now))
         tx.run("keeping.redact", {"row": row, "empty_hash": sha256(b"").digest()})
+        forget_related(tx, owner, memory_id)
         audit(tx, owner, now, "redact", memory_id, {}, actor=ITSELF)
     return len(found)

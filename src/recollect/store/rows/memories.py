@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, NotFound, ScopeError, StoreCorrupt
 from recollect.model import SAID, Evidence, Memory, MemoryVersion, Scope
-from recollect.store.port import Filter
+from recollect.store.port import Filter, Weighing
 from recollect.store.rows import index
 from recollect.store.rows.audit import audit
 from recollect.store.rows.quotas import take
@@ -39,6 +40,10 @@ _TIMES = (
 _WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
 _INDEXED = ("content", "why", "tags")
 _AUDITED = 100  # ids noted of what was changed in one step
+_WEIGHTS = ("kind", "importance", "recency", "decay", "own", "confirmed")  # of `Weighing`
+_PIECES = 3  # pieces of text looked for at once
+_INSIDE = 4  # times as many are read as are wanted: in some the piece stands inside a word
+_WILD = re.compile(r"[!%_]")
 
 
 class RowMemories:
@@ -87,7 +92,37 @@ class RowMemories:
             if rows is None:
                 return []
             params = {**filter_params(tx, rows, where), "limit": limit, "offset": offset}
-            return [memory_of(row) for row in tx.run("memories.find", params)]
+            query = _finding(where)
+            few = tx.tagged(rows.owner, where.tags) if where.tags and query == "find" else None
+            if few is not None:
+                query, params = "find_given", {**params, "docs": tx.many(few)}
+            return [memory_of(row) for row in tx.run(f"memories.{query}", params)]
+
+    def weightiest(self, scope: Scope, weighing: Weighing, *, now: datetime, limit: int) -> list[Memory]:
+        """The weightiest of what agents may be told before they ask in the scope's project, and of what has none."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return []
+            weights = {name: getattr(weighing, name) for name in _WEIGHTS}
+            params = {**rows.params(), **weights, "kinds": json.dumps(dict(weighing.kinds)), "now": iso(now)}
+            return [memory_of(row) for row in tx.run("memories.weightiest", {**params, "limit": limit})]
+
+    def beginning(self, scope: Scope, words: Sequence[str], *, look: int, limit: int) -> list[Memory]:
+        """The newest memories with words that begin so, among the newest `look`; of many words the first three count.
+
+        What is archived or superseded is not among them.
+        """
+        pieces = [*words[:_PIECES], *[""] * _PIECES][:_PIECES]
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None or not any(pieces):
+                return []
+            params = {**rows.params(), "look": look, "limit": limit * _INSIDE}
+            params |= {name: contained(piece) for name, piece in zip(("one", "two", "three"), pieces, strict=True)}
+            found = [memory_of(row) for row in tx.run("memories.beginning", params)]
+        begins = [re.compile(rf"(?<!\w){re.escape(piece)}", re.IGNORECASE) for piece in pieces if piece]
+        return [one for one in found if all(each.search(one.content) for each in begins)][:limit]
 
     def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory:
         """Write the changed memory if nobody changed it since version `memory.version`; the old wording is kept."""
@@ -95,7 +130,7 @@ class RowMemories:
             rows = tx.rows
             if rows is None:
                 raise NotFound(f"no memory {memory.id}")
-            _rewrite(tx, rows, memory, at)
+            rewrite(tx, rows, memory, at)
             audit(tx, rows.owner, at, note, memory.id, {"version": memory.version + 1})
         return replace(memory, version=memory.version + 1)
 
@@ -123,7 +158,7 @@ class RowMemories:
             if any(_is_taken_away(tx, rows.owner, one) for one in adding):
                 return False
             for memory in sorted(memories, key=lambda one: one.superseded_at is None and one.deleted_at is None):
-                _rewrite(tx, rows, memory, at)
+                rewrite(tx, rows, memory, at)
             for memory in adding:
                 _add_one(tx, rows.owner, memory)
             if memories:
@@ -204,6 +239,11 @@ class RowMemories:
                 tx.run("memories.touch", params)
 
 
+def contained(text: str) -> str:
+    """The pattern of what holds this text somewhere; nothing in it is a sign of patterns."""
+    return f"%{_WILD.sub(lambda found: '!' + found[0], text)}%"
+
+
 def tombstone_key(memory_id: str) -> bytes:
     """What stays of a forgotten memory: its id, so that an import cannot bring it back."""
     return b"memory:" + memory_id.encode()
@@ -269,7 +309,7 @@ def _insert(tx: Tx, owner: int, memory: Memory, project: int | None) -> int:
     return doc
 
 
-def _rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
+def rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
     """The row of a memory as it is now; its old wording is kept, and what is searched is made again if it changed."""
     found = tx.run("memories.get", {**rows.params(), "id": memory.id}).fetchone()
     if found is None:
@@ -322,7 +362,18 @@ def filter_params(tx: Tx, rows: Rows, where: Filter) -> dict[str, object]:
         "trusts": json.dumps(where.trusts) if where.trusts else None,
         "archived": where.archived,
         "history": where.history,
+        "flavors": json.dumps(where.flavors) if where.flavors else None,
+        "pinned": where.pinned,
     }
+
+
+def _finding(where: Filter) -> str:
+    """The query that finds what a filter lets through by the index that leaves the fewest rows to look at."""
+    if where.pinned:
+        return "find_pinned"
+    if where.session is not None:
+        return "find_of_session"
+    return "find" if where.project is None else "find_of_project"
 
 
 def memory_of(row: tuple[Any, ...]) -> Memory:

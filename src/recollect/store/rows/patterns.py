@@ -16,9 +16,11 @@ from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Scope
 from recollect.store.learnport import (
+    LEAST_USERS,
     MOST_SIGHTINGS,
     PATTERN_STATES,
     ROLLOUT_STATES,
+    CommonPattern,
     Pattern,
     PatternVersion,
     Rollout,
@@ -139,6 +141,24 @@ class RowPatterns:
             for id_, pattern, state, content, begun, ended in rows
         ]
 
+    def share(self, scope: Scope, on: bool, *, at: datetime) -> bool:
+        with self._db.read(scope) as tx:
+            shares = tx.rows is not None and tx.one("patterns.shares", {"owner": tx.rows.owner}) is not None
+        if shares == on:
+            return False
+        with self._db.write(scope) as tx:
+            owner = tx.ensure().owner
+            tx.run("patterns.share" if on else "patterns.unshare", {"owner": owner, **({"at": iso(at)} if on else {})})
+        return True
+
+    def common(self, scope: Scope, k: int) -> list[CommonPattern]:
+        with self._db.read(scope) as tx:
+            if tx.rows is None:
+                return []
+            params = {"owner": tx.rows.owner, "tenant": scope.tenant, "k": max(k, LEAST_USERS)}
+            found = tx.run("patterns.common", params).fetchall()
+        return [CommonPattern(*row) for row in found]
+
 
 def forget_evidence(tx: Tx, owner: int, session: str) -> int:
     """Take away what a session shows; returns how many patterns went with it."""
@@ -166,6 +186,8 @@ def forget_patterns(tx: Tx, rows: Rows) -> int:
     found = tx.run("patterns.of_scope", {"owner": rows.owner, "any_project": rows.any_project, "home": home}).fetchall()
     for (pattern,) in found:
         _drop(tx, rows.owner, pattern)
+    if rows.any_project:
+        tx.run("patterns.unshare", {"owner": rows.owner})
     return len(found)
 
 

@@ -57,7 +57,7 @@ class RowSessions:
             if rows is None:
                 return None
             found = tx.run("sessions.session", {**_visible(rows), "id": session}).fetchone()
-            return None if found is None else _session(found)
+            return None if found is None else read_session(found)
 
     def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]:
         """Sessions, the latest first."""
@@ -66,7 +66,7 @@ class RowSessions:
             if rows is None:
                 return []
             params = {**_visible(rows), "limit": limit, "offset": offset}
-            return [_session(row) for row in tx.run("sessions.sessions", params)]
+            return [read_session(row) for row in tx.run("sessions.sessions", params)]
 
     def directories(self, scope: Scope) -> list[tuple[str | None, str]]:
         """Where sessions ran, each project and directory once, the latest first."""
@@ -94,7 +94,7 @@ class RowSessions:
         """What was said, oldest first: all of it, the last n, or what came after a position (the first n of it)."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            found = rows and _find_session(tx, rows, session)
+            found = rows and find_session(tx, rows, session)
             if not found:
                 return []
             params = {"session": found[0], "after": after, "last": -1 if last is None else last}
@@ -102,6 +102,16 @@ class RowSessions:
                 params |= {"until": after + first}  # positions have no holes
             query = "sessions.history" if first is None else "sessions.history_page"
             return [_event(session, row) for row in tx.run(query, params)]
+
+    def events(self, scope: Scope, keys: Sequence[str]) -> list[Event]:
+        """Events by their keys, in the order asked for, whatever session they are of; what is not there is left out."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return []
+            params = [{**rows.params(), "key": bytes.fromhex(key)} for key in dict.fromkeys(keys) if _is_key(key)]
+            found = [tx.run("sessions.event_by_key", each).fetchone() for each in params]
+            return [_event(row[0], tuple(row[1:])) for row in found if row is not None]
 
     def turn(self, scope: Scope, turn_id: str) -> Turn | None:
         """A turn by the key of its first event."""
@@ -118,23 +128,32 @@ class RowSessions:
                 return None
             events = list(tx.run("sessions.turn_events", {"turn": found[0]}))
             for _, text, event, text_hash in events:
-                _check(found[1], event, text, text_hash)
+                check_event(found[1], event, text, text_hash)
             user, agent = index.turn_texts([event[:2] for event in events])
             return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
+
+
+def _is_key(text: str) -> bool:
+    try:
+        return bool(bytes.fromhex(text))
+    except ValueError:
+        return False
 
 
 def _visible(rows: Rows) -> dict[str, object]:
     return {"owner": rows.owner, "any_project": rows.any_project, "project": rows.project}
 
 
-def _find_session(tx: Tx, rows: Rows, session: str) -> tuple[int, int | None] | None:
+def find_session(tx: Tx, rows: Rows, session: str) -> tuple[int, int | None] | None:
+    """The row of a session and of its project, if the scope sees it."""
     found = tx.run("sessions.session_row", {"owner": rows.owner, "id": session}).fetchone()
     if found is None or not (rows.any_project or found[1] in (None, rows.project)):
         return None
     return found[0], found[1]
 
 
-def _session(row: tuple[Any, ...]) -> Session:
+def read_session(row: tuple[Any, ...]) -> Session:
+    """A session from its columns."""
     id_, flavor, title, project, started, ended, turns, meta, parent, relation, cwd, branch, commit, models, *rest = row
     version, interactive, outcome = rest
     return Session(
@@ -144,7 +163,8 @@ def _session(row: tuple[Any, ...]) -> Session:
     )
 
 
-def _check(session: str, key: bytes, text: str, text_hash: bytes) -> None:
+def check_event(session: str, key: bytes, text: str, text_hash: bytes) -> None:
+    """StoreCorrupt when the text of an event is not what was written."""
     if bytes.fromhex(content_hash(text)) != text_hash:
         raise StoreCorrupt(
             f"event {key.hex()} of session {session} does not match its hash",
@@ -153,13 +173,20 @@ def _check(session: str, key: bytes, text: str, text_hash: bytes) -> None:
 
 
 def _event(session: str, row: tuple[Any, ...]) -> Event:
+    """An event whose text is what was written."""
+    check_event(session, row[0], row[4], row[5])
+    return read_event(session, row)
+
+
+def read_event(session: str, row: tuple[Any, ...]) -> Event:
+    """An event from its columns, as they are."""
     (
         key,
         kind,
         role,
         origin,
         text,
-        text_hash,
+        _,
         occurred,
         recorded,
         position,
@@ -170,7 +197,6 @@ def _event(session: str, row: tuple[Any, ...]) -> Event:
         raw_size,
         bodies,
     ) = row
-    _check(session, key, text, text_hash)
     return Event(
         *(key.hex(), session, kind, role, origin, text, from_iso(occurred), from_iso(recorded), position),
         json.loads(meta),

@@ -6,9 +6,11 @@ from typing import Any
 
 from recollect.model import Scope
 from recollect.store.port import Filter
+from recollect.store.rows.captured import captured
+from recollect.store.rows.facets import facets, named
 from recollect.store.rows.memories import filter_params
 from recollect.store.rows.tx import Database
-from recollect.store.statsport import MOST, Held, Period, Tally
+from recollect.store.statsport import MOST, Captured, Facets, Held, Named, Period, Tally
 
 _WIDTHS = {"day": 10, "month": 7}  # characters of a stored time
 
@@ -43,6 +45,24 @@ class RowStats:
             if rows is None:
                 return Held()
             return Held(*map(int, tx.row("stats.held", rows.params())))
+
+    def captured(self, scope: Scope, *, most: int = 200) -> Captured:
+        """Which agents and projects sessions came from, and what was taken out of them."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            return Captured() if rows is None else captured(tx, rows, most)
+
+    def facets(self, scope: Scope, where: Filter, *, look: int, most: int = MOST) -> Facets:
+        """The memories a filter lets through among the newest `look`, counted by kind, tag, project, agent, trust."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            return Facets() if rows is None else facets(tx, rows, where, look=look, most=most)
+
+    def named(self, scope: Scope, beginning: str, *, look: int, most: int) -> Named:
+        """Tags and projects as somebody begins to type them."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            return Named() if rows is None else named(tx, rows, beginning, look=look, most=most)
 
 
 def _ordered(facet: str, counts: dict[str, int]) -> dict[str, Any]:

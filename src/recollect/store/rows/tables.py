@@ -14,12 +14,21 @@ from recollect.store.rows.tx import Tx
 
 # What is made again from the rows, or is about the whole store.
 NOT_OWNED = frozenset({"owners", "meta", "models"})
-DERIVED = frozenset({"vectors", "pending", "indexed", "words", "engine_changes"})
-PASSING = frozenset({"tasks", "answers"})  # what is being done and was answered here: nothing to take along
+DERIVED = frozenset({"vectors", "pending", "indexed", "words", "engine_changes", "cost_days", "session_signals"})
+# What is being done, was answered and was agreed to here: nothing to take along.
+PASSING = frozenset({"tasks", "answers", "pattern_sharing"})
 VERSIONS = "memory_versions"  # in the embedded store the one table of an owner's that does not name them
 EVIDENCE = "pattern_evidence"  # what sessions show, by their names
 # What was learned from sessions, and the column that names the pattern.
 LEARNED = {"patterns": "id", "pattern_versions": "pattern", EVIDENCE: "pattern", "rollouts": "pattern"}
+# What was noted beside memories: the columns that name them, a session, or sessions in JSON.
+NOTED = {
+    "relations": ("from_id", "to_id"),
+    "consolidation_steps": ("subject", "content"),
+    "rollups": ("covers",),
+    "feedback": ("memory", "session"),
+    "injections": ("memory", "session"),
+}
 
 Record = dict[str, Any]
 Shapes = Mapping[str, Mapping[str, str]]  # table -> column -> number, real, text, bytes, time, json or flag

@@ -78,6 +78,10 @@ class Tx(ABC):
     def take_words(self, tier: Tier, doc: int) -> int:
         """Take a row out of the full-text index before it changes; returns whose it is."""
 
+    def tagged(self, owner: int, tags: Sequence[str]) -> list[int] | None:
+        """The few memories that may have one of these tags, where an index tells; None: look at all of them."""
+        return None
+
     def put_notes(self, rows: Sequence[Mapping[str, object]]) -> None:
         """Add rows to the audit."""
         for row in rows:

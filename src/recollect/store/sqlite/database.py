@@ -48,6 +48,8 @@ APPLICATION_ID = 0x52434C54  # "RCLT"
 BUSY_SECONDS = 30.0
 WAL_ALARM_BYTES = 64 * 1024 * 1024
 _CHECKPOINT_MS = 1_000
+MANY = 20_000  # memories of an owner from which tags are looked up in the full-text index
+FEW = 2_000  # memories with a tag up to which that is quicker than to look at the newest
 _REPAIR = "Run `recollect doctor --repair`: it keeps the damaged file aside and saves every readable row."
 _PRAGMAS: dict[str, str | int] = {
     "synchronous": "full",
@@ -131,6 +133,15 @@ class SqliteTx(Tx):
     def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
         self.run(f"index.add_{tier}", _entry(owner, doc, texts))
         self.run("index.count", {"tier": tier, "owner": owner, "by": 1})
+
+    def tagged(self, owner: int, tags: Sequence[str]) -> list[int] | None:
+        """By the full-text index, which has the words of tags, where there is so much that all of it is too much."""
+        phrases = [owned(owner, stems(index_text(tag))) for tag in tags]
+        if not all(phrases) or (self.one("search.size", {"tier": "memory", "owner": owner}) or 0) < MANY:
+            return None
+        params = {"match": " OR ".join(f'extra : "{phrase}"' for phrase in phrases), "most": FEW + 1}
+        found = [row[0] for row in self.run("search.tagged", params)]
+        return found if len(found) <= FEW else None
 
     def take_words(self, tier: Tier, doc: int) -> int:
         """The index keeps no text of its own, so taking an entry out needs the very text that was put in."""

@@ -22,6 +22,7 @@ import apsw
 from recollect.errors import RecollectError
 from recollect.model import Scope
 from recollect.store import portable
+from recollect.store.learnedrecords import parse_pattern
 from recollect.store.sql import load_queries
 from recollect.store.sqlite.leafpages import Column, Layout, scattered_rows
 from recollect.store.sqlite.store import SqliteStore
@@ -102,6 +103,7 @@ class _Saving:
         self._add_events(records)
         self._add_gists(records)
         self._add_memories(records)
+        self._add_patterns(records)
         self._bury()
         for owner, found in records.items():
             self._load(self._scope(owner), found)
@@ -176,6 +178,29 @@ class _Saving:
                 old = [versions[row["row"]][number] for number in sorted(versions[row["row"]])]
                 record = {"type": "memory", **row, "project": self._project(row), "versions": old}
                 self._keep(records, row["owner"], _without(record, "row", "owner", "content_hash"))
+
+    def _add_patterns(self, records: Records) -> None:
+        """Patterns with all that belongs to them; a part that cannot be read is left out."""
+        parts: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
+        for table, name in (
+            ("pattern_versions", "versions"),
+            ("pattern_evidence", "evidence"),
+            ("rollouts", "rollouts"),
+        ):
+            for row in self._reading.table(table):
+                with contextlib.suppress(ValueError, TypeError):
+                    told = {**json.loads(row["content"]), **_without(row, "owner", "pattern", "content")}
+                    told |= {"pattern": row["pattern"]} if name == "rollouts" else {}
+                    parts[row["owner"], row["pattern"], name].append(told)
+        for row in self._reading.table("patterns"):
+            try:
+                about = {**json.loads(row["content"]), **_without(row, "owner", "content")}
+                names = ("versions", "evidence", "rollouts")
+                record = {"type": "pattern", **about, **{name: parts[row["owner"], row["id"], name] for name in names}}
+                parse_pattern(record)
+                records[row["owner"]].append(record)
+            except (RecollectError, ValueError, TypeError, KeyError, AttributeError):
+                self._lost += 1
 
     def _keep(self, records: Records, owner: int, record: dict[str, Any]) -> None:
         """Add a record if it is one that could have been exported."""

@@ -165,6 +165,30 @@ $$SELECT o.tenant, o.username FROM owners o WHERE current_tenant() IS NULL AND C
       SELECT t.tenant, t.owner FROM tasks t WHERE t.state IN ('done', 'cancelled') AND t.ended_at < _before)
     WHEN 'answers' THEN (o.tenant, o.row) IN (SELECT a.tenant, a.owner FROM answers a WHERE a.until < _before) END$$;
 
+-- What many users of this transaction's tenant have seen, among those who let their patterns be counted; whoever asks must be
+-- one of them. Never of fewer than five. Whatever is told, a kind or words, so many have the very same.
+CREATE OR REPLACE FUNCTION common_patterns(_k integer)
+RETURNS TABLE (id text, kind text, users bigint, approved bigint, statement text, rule text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS $$
+  WITH least AS (SELECT greatest(coalesce(_k, 5), 5) AS k),
+  seen AS (
+    SELECT p.id, p.owner, p.state, p.content ->> 'kind' AS kind, p.content ->> 'statement' AS statement, p.content ->> 'rule' AS rule
+    FROM patterns p JOIN pattern_sharing s ON s.tenant = p.tenant AND s.owner = p.owner
+    JOIN owners o ON o.tenant = p.tenant AND o.row = p.owner
+    WHERE p.tenant = current_tenant() AND left(o.username, 1) <> '@' AND p.state <> 'merged'
+      AND EXISTS (SELECT 1 FROM pattern_sharing me WHERE me.tenant = current_tenant() AND me.owner = current_owner())),
+  worded AS (
+    SELECT w.id, w.kind, w.statement, w.rule,
+           row_number() OVER (PARTITION BY w.id, w.kind ORDER BY count(*) DESC, w.statement COLLATE "C", w.rule COLLATE "C") AS place
+    FROM seen w WHERE w.state = 'approved' GROUP BY w.id, w.kind, w.statement, w.rule HAVING count(*) >= (SELECT k FROM least)),
+  counted AS (
+    SELECT c.id, c.kind, count(*) AS users, count(*) FILTER (WHERE c.state = 'approved') AS approved
+    FROM seen c GROUP BY c.id, c.kind HAVING count(*) >= (SELECT k FROM least))
+  SELECT c.id, c.kind, c.users, CASE WHEN c.approved >= (SELECT k FROM least) THEN c.approved END, w.statement, w.rule
+  FROM counted c LEFT JOIN worded w ON w.id = c.id AND w.kind = c.kind AND w.place = 1
+  ORDER BY c.users DESC, c.id, c.kind LIMIT 1000
+$$;
+
 -- How much there is of everything.
 CREATE OR REPLACE FUNCTION totals()
 RETURNS TABLE (sessions bigint, events bigint, turns bigint, gists bigint, memories bigint, vectors bigint, pending bigint)
@@ -190,6 +214,47 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
     OFFSET 0  -- each lexeme by the index: else the planner may compare every document with every lexeme
   ) w
 $$;
+
+-- What requests took, summed up by day as their rows come, change and go, whoever writes them. The first time, what there
+-- is already is summed up; the policies that this needs to be without for a moment are forced again below.
+CREATE OR REPLACE FUNCTION count_cost() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP <> 'INSERT' THEN
+    UPDATE {schema}.cost_days SET requests = requests - 1, input = input - old.input, cache_read = cache_read - old.cache_read,
+      cache_write = cache_write - old.cache_write_5m - old.cache_write_1h, output = output - old.output,
+      usd = usd - coalesce(old.usd, 0), priced = priced - (old.usd IS NOT NULL)::integer
+    WHERE tenant = old.tenant AND owner = old.owner AND day = to_char(old.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+      AND session = old.session AND model = coalesce(old.model, '');
+    DELETE FROM {schema}.cost_days
+    WHERE tenant = old.tenant AND owner = old.owner AND day = to_char(old.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')
+      AND session = old.session AND model = coalesce(old.model, '') AND requests <= 0;
+  END IF;
+  IF TG_OP <> 'DELETE' THEN
+    INSERT INTO {schema}.cost_days AS c
+      (tenant, owner, day, session, model, requests, input, cache_read, cache_write, output, usd, priced)
+    VALUES (new.tenant, new.owner, to_char(new.at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), new.session, coalesce(new.model, ''), 1,
+            new.input, new.cache_read, new.cache_write_5m + new.cache_write_1h, new.output, coalesce(new.usd, 0),
+            (new.usd IS NOT NULL)::integer)
+    ON CONFLICT (tenant, owner, day, session, model) DO UPDATE SET requests = c.requests + 1,
+      input = c.input + excluded.input, cache_read = c.cache_read + excluded.cache_read,
+      cache_write = c.cache_write + excluded.cache_write, output = c.output + excluded.output, usd = c.usd + excluded.usd,
+      priced = c.priced + excluded.priced;
+  END IF;
+  RETURN NULL;
+END $$;
+
+DO $costs$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = 'costs'::regclass AND t.tgname = 'cost_counted') THEN
+    ALTER TABLE costs NO FORCE ROW LEVEL SECURITY;
+    ALTER TABLE cost_days NO FORCE ROW LEVEL SECURITY;
+    INSERT INTO cost_days (tenant, owner, day, session, model, requests, input, cache_read, cache_write, output, usd, priced)
+    SELECT tenant, owner, to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD'), session, coalesce(model, ''), count(*), sum(input),
+           sum(cache_read), sum(cache_write_5m + cache_write_1h), sum(output), coalesce(sum(usd), 0), count(usd)
+    FROM costs GROUP BY 1, 2, 3, 4, 5 ON CONFLICT DO NOTHING;
+    CREATE TRIGGER cost_counted AFTER INSERT OR UPDATE OR DELETE ON costs FOR EACH ROW EXECUTE FUNCTION count_cost();
+  END IF;
+END $costs$;
 
 DO $access$
 DECLARE

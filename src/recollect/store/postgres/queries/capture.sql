@@ -51,10 +51,20 @@ SELECT 1 FROM injected WHERE tenant = :tenant AND owner = :owner AND hash = :has
 SELECT content FROM digests WHERE tenant = :tenant AND session = :session;
 
 -- name: put_digest
-INSERT INTO digests (tenant, session, owner, version, covers, outcome, content, made_at)
-VALUES (:tenant, :session, :owner, :version, :covers, :outcome, :content, :made_at)
+INSERT INTO digests (tenant, session, owner, version, covers, outcome, content, made_at, health)
+VALUES (:tenant, :session, :owner, :version, :covers, :outcome, :content, :made_at, :health)
 ON CONFLICT (tenant, owner, session) DO UPDATE SET version = excluded.version, covers = excluded.covers, outcome = excluded.outcome,
-  content = excluded.content, made_at = excluded.made_at;
+  content = excluded.content, made_at = excluded.made_at, health = excluded.health;
+
+-- name: unscored
+SELECT d.content FROM digests d JOIN sessions s ON s.tenant = d.tenant AND s.owner = d.owner AND s.row = d.session
+WHERE d.tenant = :tenant AND d.owner = :owner AND d.health IS NULL
+  AND (:any_project OR s.project IS NULL OR s.project = :scope_project::bigint)
+LIMIT :limit;
+
+-- name: score
+UPDATE digests SET health = :health WHERE tenant = :tenant AND owner = :owner AND health IS NULL AND session = (
+  SELECT row FROM sessions WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible});
 
 -- name: digests_due
 SELECT s.id FROM sessions s LEFT JOIN digests d ON d.tenant = s.tenant AND d.session = s.row

@@ -45,6 +45,9 @@ DELETE FROM costs WHERE tenant = :tenant AND session = :session;
 -- name: drop_digest
 DELETE FROM digests WHERE tenant = :tenant AND session = :session;
 
+-- name: drop_signals
+DELETE FROM session_signals WHERE tenant = :tenant AND session = :session;
+
 -- name: drop_distillation
 DELETE FROM distillations WHERE tenant = :tenant AND session = :session;
 
@@ -101,13 +104,16 @@ DELETE FROM projects p WHERE p.tenant = :tenant AND p.owner = :owner
 UPDATE memories SET archived_at = :now, version = version + 1
 WHERE tenant = :tenant AND owner = :owner AND archived_at IS NULL AND deleted_at IS NULL
   AND recorded_at < :before AND occurred_at < :before AND access_count < :reads
-  AND confirmed_at IS NULL AND (accessed_at IS NULL OR accessed_at < :before)
+  AND confirmed_at IS NULL AND (accessed_at IS NULL OR accessed_at < :before) AND meta ->> 'pinned' IS NULL
+  AND NOT EXISTS (SELECT 1 FROM feedback f
+                  WHERE f.tenant = memories.tenant AND f.owner = memories.owner AND f.memory = memories.id
+                    AND f.verdict <> 'harmful' AND f.at >= :before)
 RETURNING owner, id;
 
 -- name: to_expire
 UPDATE memories SET archived_at = :now, version = version + 1
 WHERE tenant = :tenant AND owner = :owner AND archived_at IS NULL AND deleted_at IS NULL
-  AND expires_at < :before AND (accessed_at IS NULL OR accessed_at < :before)
+  AND expires_at < :before AND (accessed_at IS NULL OR accessed_at < :before) AND meta ->> 'pinned' IS NULL
 RETURNING owner, id;
 
 -- name: to_redact

@@ -52,6 +52,64 @@ WHERE m.tenant = :tenant AND m.owner = :owner
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
+-- The same of one session, by its index: few of very many.
+-- name: find_of_session
+SELECT {memory} FROM memory_rows m
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.session = :session::text
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: find_of_project
+SELECT {memory} FROM memory_rows m
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.project = :project::bigint
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: find_given
+SELECT {memory} FROM memory_rows m
+WHERE m.tenant = :tenant AND m.row = ANY (:docs::bigint[]) AND m.owner = :owner
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: find_pinned
+SELECT {memory} FROM memory_rows m
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.meta ->> 'pinned' IS NOT NULL
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- Of what agents may be told before they ask, the weightiest: the index has all that is weighed.
+-- name: weightiest
+WITH kinds AS MATERIALIZED (SELECT key AS kind, value::float8 AS weight FROM json_each_text(:kinds::json)),
+standing AS (
+  SELECT row, kind, importance, occurred_at, confirmed_at, expires_at, 0 AS own FROM memories
+  WHERE tenant = :tenant AND owner = :owner AND project IS NULL
+    AND trust IN ('user', 'checked') AND deleted_at IS NULL AND superseded_at IS NULL AND archived_at IS NULL
+  UNION ALL
+  SELECT row, kind, importance, occurred_at, confirmed_at, expires_at, 1 FROM memories
+  WHERE tenant = :tenant AND owner = :owner AND project = :scope_project::bigint
+    AND trust IN ('user', 'checked') AND deleted_at IS NULL AND superseded_at IS NULL AND archived_at IS NULL
+), best AS MATERIALIZED (
+  SELECT s.row, :kind::float8 * k.weight + :importance::float8 * s.importance + :own::float8 * s.own
+    + :confirmed::float8 * (s.confirmed_at IS NOT NULL)::int + :recency::float8
+    / (1.0 + :decay::float8 * greatest(0.0, extract(epoch FROM :now::timestamptz - s.occurred_at)::float8 / 86400.0)) AS worth
+  FROM standing s JOIN kinds k ON k.kind = s.kind WHERE s.expires_at IS NULL OR s.expires_at > :now::timestamptz
+  ORDER BY worth DESC, s.row DESC LIMIT :limit
+)
+SELECT {memory} FROM memory_rows
+WHERE tenant = :tenant AND owner = :owner AND row = ANY (ARRAY(SELECT row FROM best));
+
+-- The newest that hold all of three pieces of text, among so many rows: what is typed is looked for while it is typed.
+-- name: beginning
+SELECT {memory} FROM (
+  SELECT m.* FROM memory_rows m
+  WHERE m.tenant = :tenant AND m.owner = :owner AND m.deleted_at IS NULL
+    AND (:any_project OR m.project IS NULL OR m.project = :scope_project::bigint)
+  ORDER BY m.occurred_at DESC LIMIT :look
+) m
+WHERE content ILIKE :one ESCAPE '!' AND content ILIKE :two ESCAPE '!' AND content ILIKE :three ESCAPE '!'
+  AND archived_at IS NULL AND superseded_at IS NULL
+ORDER BY occurred_at DESC, id LIMIT :limit;
+
 -- name: is_deleted
 SELECT (EXISTS (SELECT 1 FROM memories
                 WHERE tenant = :tenant AND owner = :owner AND evidence = :evidence AND deleted_at IS NOT NULL AND id <> :id))::integer;

@@ -13,6 +13,9 @@ AND m.deleted_at IS NULL
   AND (:since::timestamptz IS NULL OR m.occurred_at >= :since::timestamptz)
   AND (:until::timestamptz IS NULL OR m.occurred_at <= :until::timestamptz)
   AND (:archived OR m.archived_at IS NULL)
+  AND (:flavors::json IS NULL OR EXISTS (SELECT 1 FROM sessions s WHERE s.tenant = :tenant AND s.owner = :owner AND s.id = m.session
+                                         AND s.flavor IN (SELECT json_array_elements_text(:flavors::json))))
+  AND (NOT :pinned OR m.meta ->> 'pinned' IS NOT NULL)
   AND (CASE WHEN :as_of::timestamptz IS NOT NULL
             THEN m.occurred_at <= :as_of::timestamptz
                  AND (m.superseded_at IS NULL OR m.superseded_at > :as_of::timestamptz)
@@ -26,6 +29,8 @@ AND (:any_project OR g.project IS NULL OR g.project = :scope_project::bigint)
   AND (:exclude_row::bigint IS NULL OR g.session <> :exclude_row::bigint)
   AND (:since::timestamptz IS NULL OR g.occurred_at >= :since::timestamptz)
   AND (:until::timestamptz IS NULL OR g.occurred_at <= :until::timestamptz)
+  AND (:flavors::json IS NULL OR (SELECT s.flavor FROM sessions s WHERE s.tenant = :tenant AND s.row = g.session)
+                                  IN (SELECT json_array_elements_text(:flavors::json)))
   AND (:as_of::timestamptz IS NULL OR g.occurred_at <= :as_of::timestamptz)
 
 -- name: turn_filter
@@ -35,6 +40,8 @@ AND (:any_project OR t.project IS NULL OR t.project = :scope_project::bigint)
   AND (:exclude_row::bigint IS NULL OR t.session <> :exclude_row::bigint)
   AND (:since::timestamptz IS NULL OR t.occurred_at >= :since::timestamptz)
   AND (:until::timestamptz IS NULL OR t.occurred_at <= :until::timestamptz)
+  AND (:flavors::json IS NULL OR (SELECT s.flavor FROM sessions s WHERE s.tenant = :tenant AND s.row = t.session)
+                                  IN (SELECT json_array_elements_text(:flavors::json)))
   AND (:as_of::timestamptz IS NULL OR t.occurred_at <= :as_of::timestamptz)
 
 -- name: spoken
@@ -82,3 +89,31 @@ id, state, version, content
 
 -- name: pattern_visible
 (:any_project OR patterns.home IS NULL OR patterns.home = :home::text)
+
+-- name: use_visible
+(:any_project OR m.project IS NULL OR m.project = :scope_project::bigint)
+
+-- name: session_hidden
+NOT :any_project AND s.project IS NOT NULL AND s.project <> :scope_project::bigint
+
+-- Of a digest only its beginning is read as JSON, where the goal stands: there are many, and each is long.
+-- name: session_filter
+(:any_project OR s.project IS NULL OR s.project = :scope_project::bigint)
+  AND (:flavor::text IS NULL OR s.flavor = :flavor::text)
+  AND (:project::bigint IS NULL OR s.project = :project::bigint)
+  AND (NOT :nowhere OR s.project IS NULL)
+  AND (:outcome::text IS NULL OR coalesce(d.outcome, 'unknown') = :outcome::text)
+  AND (:since::timestamptz IS NULL OR s.ended_at >= :since::timestamptz)
+  AND (:until::timestamptz IS NULL OR s.ended_at < :until::timestamptz)
+  AND (:words::json IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_array_elements_text(:words::json) AS w (value)
+    WHERE concat(s.title, chr(10), CASE WHEN strpos(d.content::text, ',"outcome":') > 0 THEN
+      (left(d.content::text, strpos(d.content::text, ',"outcome":') - 1) || '}')::json ->> 'goal' END, chr(10), s.id) NOT ILIKE w.value ESCAPE '!'))
+
+-- name: passage
+left(e.text, :most::integer), e.text_hash, e.occurred_at, e.recorded_at, e.position,
+  CASE WHEN length(e.meta::text) <= :most_meta THEN e.meta::text ELSE '{"long": true}' END, e.way, t.name, e.raw_at, e.raw_size,
+  (SELECT coalesce(json_agg(json_build_array(encode(b.hash, 'hex'), b.media, b.bytes)), '[]') FROM event_bodies eb
+   JOIN bodies b ON b.tenant = eb.tenant AND b.owner = eb.owner AND b.hash = eb.hash
+   WHERE eb.tenant = e.tenant AND eb.owner = e.owner AND eb.event = e.row),
+  length(e.text), u.ordinal

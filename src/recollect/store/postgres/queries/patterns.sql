@@ -68,3 +68,15 @@ DELETE FROM pattern_evidence WHERE tenant = :tenant AND owner = :owner AND sessi
 
 -- name: of_scope
 SELECT id FROM patterns WHERE tenant = :tenant AND owner = :owner AND (:any_project OR home = :home::text);
+
+-- name: shares
+SELECT owner FROM pattern_sharing WHERE tenant = :tenant AND owner = :owner;
+
+-- name: share
+INSERT INTO pattern_sharing (tenant, owner, at) VALUES (:tenant, :owner, :at) ON CONFLICT DO NOTHING;
+
+-- name: unshare
+DELETE FROM pattern_sharing WHERE tenant = :tenant AND owner = :owner;
+
+-- name: common
+SELECT id, kind, users, approved, statement, rule FROM common_patterns(:k::integer);

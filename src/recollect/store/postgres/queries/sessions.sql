@@ -124,6 +124,17 @@ FROM (
   ORDER BY position LIMIT nullif(:last::bigint, -1)
 ) e LEFT JOIN transcripts t ON t.tenant = e.tenant AND t.row = e.transcript ORDER BY e.position;
 
+-- name: event_by_key
+SELECT s.id, e.key, e.kind, e.role, e.origin, e.text, e.text_hash, e.occurred_at, e.recorded_at, e.position, e.meta, e.way, t.name,
+  e.raw_at, e.raw_size,
+  (SELECT coalesce(json_agg(json_build_array(encode(b.hash, 'hex'), b.media, b.bytes)), '[]') FROM event_bodies eb
+   JOIN bodies b ON b.tenant = eb.tenant AND b.owner = eb.owner AND b.hash = eb.hash
+   WHERE eb.tenant = e.tenant AND eb.event = e.row)
+FROM events e JOIN sessions s ON s.tenant = e.tenant AND s.row = e.session
+LEFT JOIN transcripts t ON t.tenant = e.tenant AND t.row = e.transcript
+WHERE e.tenant = :tenant AND e.owner = :owner AND e.key = :key
+  AND (:any_project OR s.project IS NULL OR s.project = :scope_project::bigint);
+
 -- name: turn_by_key
 SELECT t.row, s.id, p.name, t.occurred_at FROM turns t
 JOIN sessions s ON s.tenant = t.tenant AND s.row = t.session

@@ -51,10 +51,19 @@ SELECT 1 FROM injected WHERE owner = :owner AND hash = :hash;
 SELECT content FROM digests WHERE session = :session;
 
 -- name: put_digest
-INSERT INTO digests (session, owner, version, covers, outcome, content, made_at)
-VALUES (:session, :owner, :version, :covers, :outcome, :content, :made_at)
+INSERT INTO digests (session, owner, version, covers, outcome, content, made_at, health)
+VALUES (:session, :owner, :version, :covers, :outcome, :content, :made_at, :health)
 ON CONFLICT (session) DO UPDATE SET version = excluded.version, covers = excluded.covers, outcome = excluded.outcome,
-  content = excluded.content, made_at = excluded.made_at;
+  content = excluded.content, made_at = excluded.made_at, health = excluded.health;
+
+-- name: unscored
+SELECT d.content FROM digests d JOIN sessions s ON s.row = d.session
+WHERE d.owner = :owner AND d.health IS NULL AND (:any_project OR s.project IS NULL OR s.project = :scope_project)
+LIMIT :limit;
+
+-- name: score
+UPDATE digests SET health = :health WHERE health IS NULL AND session = (
+  SELECT row FROM sessions WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project));
 
 -- name: digests_due
 SELECT s.id FROM sessions s LEFT JOIN digests d ON d.session = s.row

@@ -43,6 +43,9 @@ DELETE FROM costs WHERE session = :session;
 -- name: drop_digest
 DELETE FROM digests WHERE session = :session;
 
+-- name: drop_signals
+DELETE FROM session_signals WHERE session = :session;
+
 -- name: drop_distillation
 DELETE FROM distillations WHERE session = :session;
 
@@ -97,12 +100,15 @@ DELETE FROM projects WHERE owner = :owner AND NOT EXISTS (SELECT 1 FROM sessions
 -- name: to_archive
 UPDATE memories SET archived_at = :now, version = version + 1
 WHERE archived_at IS NULL AND deleted_at IS NULL AND recorded_at < :before AND occurred_at < :before AND access_count < :reads
-  AND confirmed_at IS NULL AND (accessed_at IS NULL OR accessed_at < :before)
+  AND confirmed_at IS NULL AND (accessed_at IS NULL OR accessed_at < :before) AND json_extract(meta, '$.pinned') IS NULL
+  AND NOT EXISTS (SELECT 1 FROM feedback f
+                  WHERE f.owner = memories.owner AND f.memory = memories.id AND f.verdict <> 'harmful' AND f.at >= :before)
 RETURNING owner, id;
 
 -- name: to_expire
 UPDATE memories SET archived_at = :now, version = version + 1
 WHERE archived_at IS NULL AND deleted_at IS NULL AND expires_at < :before AND (accessed_at IS NULL OR accessed_at < :before)
+  AND json_extract(meta, '$.pinned') IS NULL
 RETURNING owner, id;
 
 -- name: to_redact

@@ -50,6 +50,64 @@ WHERE m.owner = :owner
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
+-- The same of one session, by its index and not by time (`+`): few of very many.
+-- name: find_of_session
+SELECT * FROM memory_rows m
+WHERE m.owner = :owner AND m.session = :session
+  {memory_filter}
+ORDER BY +m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: find_of_project
+SELECT * FROM memory_rows m
+WHERE m.owner = :owner AND m.project = :project
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: find_given
+SELECT * FROM memory_rows m
+WHERE m.row IN (SELECT value FROM json_each(:docs)) AND +m.owner = :owner
+  {memory_filter}
+ORDER BY +m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- name: find_pinned
+SELECT * FROM memory_rows m
+WHERE m.owner = :owner AND json_extract(m.meta, '$.pinned') IS NOT NULL
+  {memory_filter}
+ORDER BY +m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- Of what agents may be told before they ask, the weightiest. All that is weighed is read from one index, which is named
+-- because the planner does not know that; from each kind (CROSS JOIN) the planner would not begin by itself either.
+-- name: weightiest
+WITH kinds AS MATERIALIZED (SELECT key AS kind, value AS weight FROM json_each(:kinds)),
+standing AS (
+  SELECT m.row, k.weight, m.importance, m.occurred_at, m.confirmed_at, m.expires_at, 0 AS own
+  FROM kinds k CROSS JOIN memories m INDEXED BY memories_standing
+  WHERE m.owner = :owner AND m.project IS NULL AND m.kind = k.kind
+    AND m.trust IN ('user', 'checked') AND m.deleted_at IS NULL AND m.superseded_at IS NULL AND m.archived_at IS NULL
+  UNION ALL
+  SELECT m.row, k.weight, m.importance, m.occurred_at, m.confirmed_at, m.expires_at, 1
+  FROM kinds k CROSS JOIN memories m INDEXED BY memories_standing
+  WHERE m.owner = :owner AND m.project = :scope_project AND m.kind = k.kind
+    AND m.trust IN ('user', 'checked') AND m.deleted_at IS NULL AND m.superseded_at IS NULL AND m.archived_at IS NULL
+)
+SELECT r.* FROM (
+  SELECT row, :kind * weight + :importance * importance + :own * own + :confirmed * (confirmed_at IS NOT NULL)
+    + :recency / (1.0 + :decay * max(0.0, julianday(:now) - julianday(occurred_at))) AS worth
+  FROM standing WHERE expires_at IS NULL OR expires_at > :now
+  ORDER BY worth DESC, row DESC LIMIT :limit
+) w JOIN memory_rows r ON r.row = w.row ORDER BY w.worth DESC, w.row DESC;
+
+-- The newest that hold all of three pieces of text, among so many rows: what is typed is looked for while it is typed.
+-- name: beginning
+SELECT r.* FROM (
+  SELECT row, content, occurred_at FROM memories
+  WHERE owner = :owner AND deleted_at IS NULL AND (:any_project OR project IS NULL OR project = :scope_project)
+  ORDER BY occurred_at DESC LIMIT :look
+) m JOIN memory_rows r ON r.row = m.row
+WHERE m.content LIKE :one ESCAPE '!' AND m.content LIKE :two ESCAPE '!' AND m.content LIKE :three ESCAPE '!'
+  AND r.archived_at IS NULL AND r.superseded_at IS NULL
+ORDER BY m.occurred_at DESC, r.id LIMIT :limit;
+
 -- name: is_deleted
 SELECT EXISTS (SELECT 1 FROM memories WHERE owner = :owner AND evidence = :evidence AND deleted_at IS NOT NULL AND id <> :id);
 

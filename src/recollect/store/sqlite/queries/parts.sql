@@ -13,6 +13,9 @@ AND m.deleted_at IS NULL
   AND (:since IS NULL OR m.occurred_at >= :since)
   AND (:until IS NULL OR m.occurred_at <= :until)
   AND (:archived OR m.archived_at IS NULL)
+  AND (:flavors IS NULL OR EXISTS (SELECT 1 FROM sessions s WHERE s.owner = m.owner AND s.id = m.session
+                                   AND s.flavor IN (SELECT value FROM json_each(:flavors))))
+  AND (NOT :pinned OR json_extract(m.meta, '$.pinned') IS NOT NULL)
   AND (CASE WHEN :as_of IS NOT NULL
             THEN m.occurred_at <= :as_of AND (m.superseded_at IS NULL OR m.superseded_at > :as_of)
                  AND (m.expires_at IS NULL OR m.expires_at > :as_of)
@@ -25,6 +28,7 @@ AND (:any_project OR g.project IS NULL OR g.project = :scope_project)
   AND (:exclude_row IS NULL OR g.session <> :exclude_row)
   AND (:since IS NULL OR g.occurred_at >= :since)
   AND (:until IS NULL OR g.occurred_at <= :until)
+  AND (:flavors IS NULL OR (SELECT s.flavor FROM sessions s WHERE s.row = g.session) IN (SELECT value FROM json_each(:flavors)))
   AND (:as_of IS NULL OR g.occurred_at <= :as_of)
 
 -- name: turn_filter
@@ -34,6 +38,7 @@ AND (:any_project OR t.project IS NULL OR t.project = :scope_project)
   AND (:exclude_row IS NULL OR t.session <> :exclude_row)
   AND (:since IS NULL OR t.occurred_at >= :since)
   AND (:until IS NULL OR t.occurred_at <= :until)
+  AND (:flavors IS NULL OR (SELECT s.flavor FROM sessions s WHERE s.row = t.session) IN (SELECT value FROM json_each(:flavors)))
   AND (:as_of IS NULL OR t.occurred_at <= :as_of)
 
 -- name: spoken
@@ -62,3 +67,30 @@ id, state, version, content
 
 -- name: pattern_visible
 (:any_project OR patterns.home IS NULL OR patterns.home = :home)
+
+-- name: use_visible
+(:any_project OR m.project IS NULL OR m.project = :scope_project)
+
+-- name: session_hidden
+NOT :any_project AND s.project IS NOT NULL AND s.project <> :scope_project
+
+-- Of a digest only its beginning is read as JSON, where the goal stands: there are many, and each is long.
+-- name: session_filter
+(:any_project OR s.project IS NULL OR s.project = :scope_project)
+  AND (:flavor IS NULL OR s.flavor = :flavor)
+  AND (:project IS NULL OR s.project = :project)
+  AND (NOT :nowhere OR s.project IS NULL)
+  AND (:outcome IS NULL OR ifnull(d.outcome, 'unknown') = :outcome)
+  AND (:since IS NULL OR s.ended_at >= :since)
+  AND (:until IS NULL OR s.ended_at < :until)
+  AND (:words IS NULL OR NOT EXISTS (
+    SELECT 1 FROM json_each(:words) w
+    WHERE ifnull(s.title, '') || char(10) || ifnull(CASE WHEN instr(d.content, ',"outcome":') THEN
+      json_extract(substr(d.content, 1, instr(d.content, ',"outcome":') - 1) || '}', '$.goal') END, '') || char(10) || s.id NOT LIKE w.value ESCAPE '!'))
+
+-- name: passage
+substr(e.text, 1, :most), e.text_hash, e.occurred_at, e.recorded_at, e.position,
+  CASE WHEN length(e.meta) <= :most_meta THEN e.meta ELSE '{"long": true}' END, e.way, t.name, e.raw_at, e.raw_size,
+  (SELECT json_group_array(json_array(lower(hex(b.hash)), b.media, b.bytes)) FROM event_bodies eb
+   JOIN bodies b ON b.owner = eb.owner AND b.hash = eb.hash WHERE eb.event = e.row),
+  length(e.text), u.ordinal

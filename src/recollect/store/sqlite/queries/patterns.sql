@@ -68,3 +68,29 @@ DELETE FROM pattern_evidence WHERE owner = :owner AND session = :session;
 
 -- name: of_scope
 SELECT id FROM patterns WHERE owner = :owner AND (:any_project OR home = :home);
+
+-- name: shares
+SELECT owner FROM pattern_sharing WHERE owner = :owner;
+
+-- name: share
+INSERT INTO pattern_sharing (owner, at) VALUES (:owner, :at) ON CONFLICT DO NOTHING;
+
+-- name: unshare
+DELETE FROM pattern_sharing WHERE owner = :owner;
+
+-- Over the users of one tenant who share, one of whom must ask. Whatever is told, a kind or words, so many have the very same.
+-- name: common
+WITH seen AS (
+  SELECT p.id, p.owner, p.state, p.content ->> '$.kind' AS kind, p.content ->> '$.statement' AS statement,
+         p.content ->> '$.rule' AS rule
+  FROM patterns p JOIN pattern_sharing s ON s.owner = p.owner JOIN owners o ON o.row = p.owner
+  WHERE o.tenant = :tenant AND o.user NOT LIKE '@%' AND p.state <> 'merged'
+    AND EXISTS (SELECT 1 FROM pattern_sharing me WHERE me.owner = :owner)),
+worded AS (
+  SELECT id, kind, statement, rule, row_number() OVER (PARTITION BY id, kind ORDER BY count(*) DESC, statement, rule) AS place
+  FROM seen WHERE state = 'approved' GROUP BY id, kind, statement, rule HAVING count(*) >= :k),
+counted AS (
+  SELECT id, kind, count(*) AS users, sum(state = 'approved') AS approved FROM seen GROUP BY id, kind HAVING count(*) >= :k)
+SELECT c.id, c.kind, c.users, CASE WHEN c.approved >= :k THEN c.approved END, w.statement, w.rule
+FROM counted c LEFT JOIN worded w ON w.id = c.id AND w.kind = c.kind AND w.place = 1
+ORDER BY c.users DESC, c.id, c.kind LIMIT 1000;

@@ -33,6 +33,18 @@ SELECT owner, name, reviewed, own_approval, made_at FROM contexts;
 -- name: members
 SELECT owner, member_tenant, member, role, added_by, added_at, joined_at FROM members;
 
+-- name: patterns
+SELECT owner, id, state, version, content FROM patterns;
+
+-- name: pattern_versions
+SELECT owner, pattern, version, content, at FROM pattern_versions;
+
+-- name: pattern_evidence
+SELECT owner, pattern, session, content, at FROM pattern_evidence;
+
+-- name: rollouts
+SELECT owner, id, pattern, state, content, begun_at, ended_at FROM rollouts;
+
 -- The same names again, out of the indexes that keep them unique.
 
 -- name: names_of_owners

@@ -51,6 +51,9 @@ FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND +t.owner = 
 -- name: count_memory
 SELECT count(*) FROM memory_fts WHERE memory_fts MATCH :match;
 
+-- name: tagged
+SELECT rowid FROM memory_fts WHERE memory_fts MATCH :match LIMIT :most;
+
 -- name: count_gist
 SELECT count(*) FROM gist_fts WHERE gist_fts MATCH :match;
 
