@@ -1,6 +1,6 @@
 """PrecisionMemBench: does recall return what it must, and nothing else?
 
-    python bench/precision.py --data FOLDER/precisionmembench [--lexical] [--misses]
+    python bench/precision.py --data FOLDER/precisionmembench [--lexical] [--misses] [--consolidate]
 
 A belief becomes a memory: its domain is the project, its name and aliases are tags, superseded and resolved ones are
 superseded and archived, pinned ones are listed and never recalled. Abstention is on: silence is part of the job.
@@ -30,15 +30,23 @@ KINDS = {"entity": "fact", "relation": "fact", "open_question": "topic"}
 class Beliefs:
     """The seeded beliefs as memories of their users, and which memory is which belief."""
 
-    def __init__(self, folder: Path, store: Path, embedder: Embedder | None) -> None:
+    def __init__(self, folder: Path, store: Path, embedder: Embedder | None, *, consolidate: bool = False) -> None:
         self.rows = {row["_id"]: row for row in json.loads((folder / "beliefs.seed.json").read_text())}
         self._settings = load(data_dir=store, embedder="none").settings
         self._embedder = embedder
+        self._consolidate = consolidate
         self.names: dict[str, str] = {}
         for belief in self.rows.values():
             self._seed(belief)
-        with self.open("test-user", None) as memory:
-            memory.embed_pending()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Make the vectors, and consolidate if that is to be measured."""
+        for user in sorted({row["user_id"] for row in self.rows.values()}):
+            with self.open(user, None) as memory:
+                memory.embed_pending()
+                if self._consolidate:
+                    memory.consolidate()
 
     def open(self, user: str, project: str | None) -> Recollect:
         scope = Scope("bench", user, project)
@@ -74,8 +82,7 @@ class Beliefs:
             with self.open(belief["user_id"], belief["scope"][0]) as memory:
                 memory.update(memory_id, tags=[*memory.get(memory_id).tags, *updated["addAliases"]])
         if created or updated:
-            with self.open("test-user", None) as memory:
-                memory.embed_pending()
+            self._settle()
 
     def relevant(self, user: str, scopes: list[str], query: str, limit: int) -> set[str]:
         """What recall returns of the beliefs that are neither pinned nor open questions nor about the user at large."""
@@ -127,12 +134,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model-dir", type=Path, default=REPOSITORY / ".cache/models/all-MiniLM-L6-v2")
     parser.add_argument("--lexical", action="store_true")
+    parser.add_argument("--consolidate", action="store_true", help="after what is learned, as every night")
     parser.add_argument("--misses", action="store_true", help="list what is wrong, case by case")
     options = parser.parse_args()
     cases = json.loads((options.data / "retrieval.cases.json").read_text())
     embedder = None if options.lexical else MiniLM(options.model_dir)
     with tempfile.TemporaryDirectory() as folder:
-        beliefs = Beliefs(options.data, Path(folder) / "data", embedder)
+        beliefs = Beliefs(options.data, Path(folder) / "data", embedder, consolidate=options.consolidate)
         results = {case["caseId"]: (case, judge(beliefs, case)) for case in cases}
         for session in json.loads((options.data / "session-retrieval.cases.json").read_text()):
             for turn in session["turns"]:

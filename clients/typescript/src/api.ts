@@ -240,6 +240,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/memories/{memory_id}/feedback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give Feedback
+         * @description Say that a memory was helpful, harmful or cited: its rank moves a little. Said again of the same session, it
+         *     counts once. Without `speak` it is an agent's word.
+         */
+        post: operations["give_feedback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/sessions/{session_id}/summarize": {
         parameters: {
             query?: never;
@@ -667,6 +688,106 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/patterns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Patterns
+         * @description What repeats, as it was last looked for: what spans agents first, then what is worth most.
+         */
+        get: operations["list_patterns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/patterns/{pattern_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get Pattern
+         * @description One pattern, with what was done to it.
+         */
+        get: operations["get_pattern"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/patterns/{pattern_id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve Pattern
+         * @description The user says that it is so, as it is or in other words. What is rolled out stays as it is.
+         */
+        post: operations["approve_pattern"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/patterns/{pattern_id}/reject": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reject Pattern
+         * @description The user says no; it stays away until much more shows it. What is rolled out is taken back first: else 409.
+         */
+        post: operations["reject_pattern"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/patterns/{pattern_id}/edit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Edit Pattern
+         * @description The user says it in other words.
+         */
+        post: operations["edit_pattern"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -817,6 +938,14 @@ export interface components {
             sessions: number;
             /** Turns */
             turns: number;
+        };
+        /**
+         * Decision
+         * @description Why something is decided.
+         */
+        Decision: {
+            /** Reason */
+            reason?: string | null;
         };
         /**
          * ErrorDetail
@@ -983,6 +1112,65 @@ export interface components {
             months: {
                 [key: string]: number;
             };
+        };
+        /**
+         * FeedbackGiven
+         * @description What is said of the use of a memory.
+         * @example {
+         *       "session": "chat:42",
+         *       "verdict": "helpful"
+         *     }
+         */
+        FeedbackGiven: {
+            /**
+             * Verdict
+             * @description One `harmful` weighs as much as four `helpful`.
+             * @enum {string}
+             */
+            verdict: "helpful" | "harmful" | "cited";
+            /**
+             * Session
+             * @description The session it was so in.
+             */
+            session?: string | null;
+            /**
+             * Note
+             * @description What for.
+             */
+            note?: string | null;
+            /**
+             * Undo
+             * @description Take that verdict back.
+             * @default false
+             */
+            undo?: boolean;
+        };
+        /**
+         * FeedbackRecord
+         * @description One verdict on a memory.
+         */
+        FeedbackRecord: {
+            /**
+             * Verdict
+             * @description `success`: it was used in a session that succeeded.
+             * @enum {string}
+             */
+            verdict: "helpful" | "harmful" | "cited" | "success";
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Session */
+            session: string | null;
+            /**
+             * Source
+             * @description Who says so; `digest`: the session itself shows it.
+             * @enum {string}
+             */
+            source: "user" | "agent" | "digest";
+            /** Note */
+            note: string | null;
         };
         /**
          * FieldProblem
@@ -1571,6 +1759,211 @@ export interface components {
             problem: string | null;
         };
         /**
+         * PatternChange
+         * @description What was done to a pattern, and how it read from then on.
+         */
+        PatternChange: {
+            /** Version */
+            version: number;
+            /** Change */
+            change: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "candidate" | "approved" | "rejected" | "retired" | "merged";
+            /** Statement */
+            statement: string;
+            /** Rule */
+            rule: string | null;
+            /** Actor */
+            actor: string | null;
+            /** Reason */
+            reason: string | null;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+        };
+        /**
+         * PatternPage
+         * @description One page of patterns.
+         */
+        PatternPage: {
+            /** Patterns */
+            patterns: components["schemas"]["PatternRecord"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * PatternRecord
+         * @description Something that repeats across sessions, as it was found and as a person worded it.
+         */
+        PatternRecord: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @description What kind of thing repeats: `error_repeated`, `command_fixed`, `correction` and so on.
+             */
+            kind: string;
+            /** Statement */
+            statement: string;
+            /**
+             * Rule
+             * @description What would spare it; null where nobody who may give instructions vouches for it.
+             */
+            rule: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "candidate" | "approved" | "rejected" | "retired" | "merged";
+            /** Version */
+            version: number;
+            /**
+             * Trust
+             * @description Who or what vouches for it: people, outcomes, or neither.
+             * @enum {string}
+             */
+            trust: "user" | "outcome" | "observed";
+            /**
+             * Cross Flavor
+             * @description Whether more than one agent shows it.
+             */
+            cross_flavor: boolean;
+            /** Sessions */
+            sessions: number;
+            /**
+             * Signals
+             * @description How often it was seen.
+             */
+            signals: number;
+            /** Flavors */
+            flavors: string[];
+            /** Projects */
+            projects: string[];
+            /**
+             * First Seen
+             * Format: date-time
+             */
+            first_seen: string;
+            /**
+             * Last Seen
+             * Format: date-time
+             */
+            last_seen: string;
+            /**
+             * Seconds
+             * @description What it cost so far: active seconds of agents.
+             */
+            seconds: number;
+            /** Tokens */
+            tokens: number;
+            /** Usd */
+            usd: number | null;
+            /**
+             * Edited
+             * @description Whether a person worded it.
+             */
+            edited: boolean;
+            /** Reviewer */
+            reviewer: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Decided At */
+            decided_at: string | null;
+            /** Merged Into */
+            merged_into: string | null;
+        };
+        /**
+         * PatternTold
+         * @description A pattern with its history.
+         */
+        PatternTold: {
+            /** Id */
+            id: string;
+            /**
+             * Kind
+             * @description What kind of thing repeats: `error_repeated`, `command_fixed`, `correction` and so on.
+             */
+            kind: string;
+            /** Statement */
+            statement: string;
+            /**
+             * Rule
+             * @description What would spare it; null where nobody who may give instructions vouches for it.
+             */
+            rule: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "candidate" | "approved" | "rejected" | "retired" | "merged";
+            /** Version */
+            version: number;
+            /**
+             * Trust
+             * @description Who or what vouches for it: people, outcomes, or neither.
+             * @enum {string}
+             */
+            trust: "user" | "outcome" | "observed";
+            /**
+             * Cross Flavor
+             * @description Whether more than one agent shows it.
+             */
+            cross_flavor: boolean;
+            /** Sessions */
+            sessions: number;
+            /**
+             * Signals
+             * @description How often it was seen.
+             */
+            signals: number;
+            /** Flavors */
+            flavors: string[];
+            /** Projects */
+            projects: string[];
+            /**
+             * First Seen
+             * Format: date-time
+             */
+            first_seen: string;
+            /**
+             * Last Seen
+             * Format: date-time
+             */
+            last_seen: string;
+            /**
+             * Seconds
+             * @description What it cost so far: active seconds of agents.
+             */
+            seconds: number;
+            /** Tokens */
+            tokens: number;
+            /** Usd */
+            usd: number | null;
+            /**
+             * Edited
+             * @description Whether a person worded it.
+             */
+            edited: boolean;
+            /** Reviewer */
+            reviewer: string | null;
+            /** Reason */
+            reason: string | null;
+            /** Decided At */
+            decided_at: string | null;
+            /** Merged Into */
+            merged_into: string | null;
+            /**
+             * History
+             * @description Oldest first; empty while nobody decided on it.
+             */
+            history: components["schemas"]["PatternChange"][];
+        };
+        /**
          * PromptAnswer
          * @description The prompt as text.
          */
@@ -1759,6 +2152,11 @@ export interface components {
             recency: number;
             /** Final */
             final: number;
+            /**
+             * Use
+             * @description How useful it proved, from -1 to 1: 0 without feedback.
+             */
+            use: number;
         };
         /**
          * SearchAnswer
@@ -2185,6 +2583,24 @@ export interface components {
             status: "queued";
         };
         /**
+         * UsageRecord
+         * @description How useful a memory proved.
+         */
+        UsageRecord: {
+            /** Id */
+            id: string;
+            /**
+             * Usefulness
+             * @description From -1 to 1; 0 without feedback. Being recalled or shown does not change it.
+             */
+            usefulness: number;
+            /**
+             * Feedback
+             * @description The newest first.
+             */
+            feedback: components["schemas"]["FeedbackRecord"][];
+        };
+        /**
          * Used
          * @description How much of what; null: without a limit.
          */
@@ -2220,6 +2636,24 @@ export interface components {
             /** Expires At */
             expires_at: string | null;
             quota: components["schemas"]["QuotaAnswer"];
+        };
+        /**
+         * Wording
+         * @description Other words for a pattern, and why.
+         */
+        Wording: {
+            /** Reason */
+            reason?: string | null;
+            /**
+             * Rule
+             * @description What agents are to do, in these words.
+             */
+            rule?: string | null;
+            /**
+             * Statement
+             * @description What repeats, in these words.
+             */
+            statement?: string | null;
         };
         /**
          * @example {
@@ -3916,6 +4350,149 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemoryRecord"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No valid key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This key is not for that, or the request comes from elsewhere */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing in this scope */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body did not come in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It changed meanwhile, or a request with this Idempotency-Key is being answered */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is larger than 1 MiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests, or the quota is used up; Retry-After says when */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It failed here; the id of the request is in X-Request-Id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The store cannot be used now; Retry-After says when */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    give_feedback: {
+        parameters: {
+            query?: {
+                /** @description The user. Another than the key's own needs a key with `act`. */
+                user_id?: string | null;
+                /** @description The project: what belongs to it, and what belongs to none. Without it: every project. */
+                context_id?: string | null;
+            };
+            header?: {
+                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of a memory. */
+                memory_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FeedbackGiven"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageRecord"];
                 };
             };
             /** @description The request cannot be understood */
@@ -6930,6 +7507,710 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["MemoryRecord"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No valid key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This key is not for that, or the request comes from elsewhere */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing in this scope */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body did not come in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It changed meanwhile, or a request with this Idempotency-Key is being answered */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is larger than 1 MiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests, or the quota is used up; Retry-After says when */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It failed here; the id of the request is in X-Request-Id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The store cannot be used now; Retry-After says when */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    list_patterns: {
+        parameters: {
+            query?: {
+                /** @description The user. Another than the key's own needs a key with `act`. */
+                user_id?: string | null;
+                /** @description The project: what belongs to it, and what belongs to none. Without it: every project. */
+                context_id?: string | null;
+                /** @description At most this many. */
+                limit?: number;
+                /** @description `next_cursor` of the page before, as it is. */
+                cursor?: string | null;
+                /** @description Only those in this state. */
+                state?: ("candidate" | "approved" | "rejected" | "retired" | "merged") | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatternPage"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No valid key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This key is not for that, or the request comes from elsewhere */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing in this scope */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body did not come in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It changed meanwhile, or a request with this Idempotency-Key is being answered */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is larger than 1 MiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests, or the quota is used up; Retry-After says when */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It failed here; the id of the request is in X-Request-Id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The store cannot be used now; Retry-After says when */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    get_pattern: {
+        parameters: {
+            query?: {
+                /** @description The user. Another than the key's own needs a key with `act`. */
+                user_id?: string | null;
+                /** @description The project: what belongs to it, and what belongs to none. Without it: every project. */
+                context_id?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The id of a pattern, or its beginning. */
+                pattern_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatternTold"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No valid key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This key is not for that, or the request comes from elsewhere */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing in this scope */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body did not come in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It changed meanwhile, or a request with this Idempotency-Key is being answered */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is larger than 1 MiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests, or the quota is used up; Retry-After says when */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It failed here; the id of the request is in X-Request-Id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The store cannot be used now; Retry-After says when */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    approve_pattern: {
+        parameters: {
+            query?: {
+                /** @description The user. Another than the key's own needs a key with `act`. */
+                user_id?: string | null;
+                /** @description The project: what belongs to it, and what belongs to none. Without it: every project. */
+                context_id?: string | null;
+            };
+            header?: {
+                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of a pattern, or its beginning. */
+                pattern_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Wording"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatternRecord"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No valid key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This key is not for that, or the request comes from elsewhere */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing in this scope */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body did not come in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It changed meanwhile, or a request with this Idempotency-Key is being answered */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is larger than 1 MiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests, or the quota is used up; Retry-After says when */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It failed here; the id of the request is in X-Request-Id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The store cannot be used now; Retry-After says when */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    reject_pattern: {
+        parameters: {
+            query?: {
+                /** @description The user. Another than the key's own needs a key with `act`. */
+                user_id?: string | null;
+                /** @description The project: what belongs to it, and what belongs to none. Without it: every project. */
+                context_id?: string | null;
+            };
+            header?: {
+                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of a pattern, or its beginning. */
+                pattern_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Decision"] | null;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatternRecord"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No valid key */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description This key is not for that, or the request comes from elsewhere */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description There is no such thing in this scope */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body did not come in time */
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It changed meanwhile, or a request with this Idempotency-Key is being answered */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is larger than 1 MiB */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body is not application/json */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The request does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests, or the quota is used up; Retry-After says when */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It failed here; the id of the request is in X-Request-Id */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The store cannot be used now; Retry-After says when */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    edit_pattern: {
+        parameters: {
+            query?: {
+                /** @description The user. Another than the key's own needs a key with `act`. */
+                user_id?: string | null;
+                /** @description The project: what belongs to it, and what belongs to none. Without it: every project. */
+                context_id?: string | null;
+            };
+            header?: {
+                /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The id of a pattern, or its beginning. */
+                pattern_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Wording"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PatternRecord"];
                 };
             };
             /** @description The request cannot be understood */

@@ -29,6 +29,10 @@ import type {
   Memory,
   MemoryChanges,
   MemoryRecord,
+  Pattern,
+  Patterns,
+  PatternsPage,
+  PatternTold,
   Receipt,
   SearchAnswer,
   SearchFilters,
@@ -38,6 +42,8 @@ import type {
   SessionsPage,
   Task,
   TurnAnswer,
+  Usage,
+  Verdict,
   WhoAmI,
 } from "./types.js";
 
@@ -303,6 +309,17 @@ export class MemorySkill {
     return this.#write<MemoryRecord>("POST", `/memories/${segment(id)}/confirm`, told, options);
   }
 
+  /** Say that a memory was helpful, harmful or cited; `undo` takes that back. */
+  async feedback(
+    id: string,
+    verdict: Verdict,
+    options: WriteOptions & Whose & { session?: string; note?: string; undo?: boolean } = {},
+  ): Promise<Usage> {
+    const said = given({ session: options.session, note: options.note, undo: options.undo });
+    const told = { body: { verdict, ...said }, query: this.#whose(options) };
+    return this.#write<Usage>("POST", `/memories/${segment(id)}/feedback`, told, options);
+  }
+
   // Sessions
 
   /** Sessions, newest first; `next_cursor` leads on. */
@@ -332,6 +349,29 @@ export class MemorySkill {
   /** Forget a session with all that was said in it. */
   async forgetSession(id: string, options: WriteOptions & Whose = {}): Promise<Receipt> {
     return this.#write<Receipt>("DELETE", `/sessions/${segment(id)}`, { query: this.#whose(options) }, options);
+  }
+
+  // What was learned
+
+  /** What repeats across sessions, the worthiest first; `next_cursor` leads on. */
+  async patterns(page: PatternsPage = {}, options: CallOptions & Whose = {}): Promise<Patterns> {
+    return this.#get<Patterns>("/patterns", options, page);
+  }
+
+  /** One pattern, with what was done to it. */
+  async pattern(id: string, options: CallOptions & Whose = {}): Promise<PatternTold> {
+    return this.#get<PatternTold>(`/patterns/${segment(id)}`, options);
+  }
+
+  /** The user approves or rejects a pattern, or words it otherwise; needs a key with `speak`. */
+  async decide(
+    id: string,
+    decision: "approve" | "reject" | "edit",
+    options: WriteOptions & Whose & { reason?: string; rule?: string; statement?: string } = {},
+  ): Promise<Pattern> {
+    const body = given({ reason: options.reason, rule: options.rule, statement: options.statement });
+    const told = { body, query: this.#whose(options) };
+    return this.#write<Pattern>("POST", `/patterns/${segment(id)}/${decision}`, told, options);
   }
 
   // The services

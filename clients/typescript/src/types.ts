@@ -26,6 +26,9 @@ export type Memories = Schemas["MemoryPage"];
 export type ListFilters = Asked<"/memories">;
 /** What was taken away, and whether nothing of it is left. */
 export type Receipt = Schemas["ReceiptRecord"];
+/** How useful a memory proved, and what was said of it. */
+export type Usage = Schemas["UsageRecord"];
+export type Verdict = Schemas["FeedbackGiven"]["verdict"];
 
 export type Sessions = Schemas["SessionPage"];
 export type SessionsPage = Asked<"/sessions">;
@@ -34,6 +37,11 @@ export type Session = Schemas["SessionDetail"];
 export type SessionHistory = Schemas["SessionHistory"];
 export type Gist = Schemas["SessionGist"];
 export type Task = Schemas["TaskRecord"];
+/** Something that repeats across sessions, as it was found and as a person worded it. */
+export type Pattern = Schemas["PatternRecord"];
+export type PatternTold = Schemas["PatternTold"];
+export type Patterns = Schemas["PatternPage"];
+export type PatternsPage = Asked<"/patterns">;
 
 /** Whom a key opens, and for what. */
 export interface WhoAmI {

@@ -122,12 +122,21 @@ test("one memory: read, changed once, forgotten, brought back", async () => {
   );
   expect((await skill.list({ kind: "fact", limit: 10 })).memories.map((each) => each.id)).toContain(id);
   expect((await skill.confirm(memory.id)).trust).toBe("user");
+  const used = await skill.feedback(memory.id, "helpful", { session: "s", note: "it was the port" });
+  expect(used.feedback).toMatchObject([{ verdict: "helpful", session: "s", source: "user" }]);
+  expect((await skill.feedback(memory.id, "helpful", { session: "s", undo: true })).usefulness).toBe(0);
 
   await skill.forget(memory.id, { soft: true });
   expect(await skill.search("staging postgres port")).toEqual([]);
   expect((await skill.restore(memory.id)).id).toBe(id);
   expect((await skill.forget(memory.id)).counts).toMatchObject({ memories: 1 });
   await expect(skill.get(memory.id)).rejects.toBeInstanceOf(NotFound);
+});
+
+test("patterns: none yet, and one that is not there cannot be decided on", async () => {
+  expect(await skill.patterns({ state: "approved", limit: 5 })).toEqual({ patterns: [], next_cursor: null });
+  await expect(skill.pattern("abcd1234abcd1234")).rejects.toBeInstanceOf(NotFound);
+  await expect(skill.decide("abcd1234abcd1234", "reject", { reason: "no" })).rejects.toBeInstanceOf(NotFound);
 });
 
 test("one bad item of many costs only itself", async () => {
