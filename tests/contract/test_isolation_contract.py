@@ -24,7 +24,7 @@ from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
 from recollect.store.browseport import Mark, SessionFilter
 from recollect.store.insightport import RecallDay, Window
-from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
+from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting, SignalState
 from recollect.store.port import Caps, Charge, Distillation, Filter, Proposal, Seen, Store, Weighing
 from recollect.store.relationport import Run, Step
 from recollect.store.useport import Feedback, Injection, OwnRanking
@@ -262,6 +262,8 @@ def arguments(store: Store, name: str, asked: Place, docs: dict[str, list[int]])
         choices |= _of_figures(name, asked)
     if name.startswith("browse."):
         choices |= _of_browsing(asked)
+    if name.startswith(("patterns.", "signals.")):
+        choices |= _of_patterns(asked)
     if name == "tasks.put":
         choices |= {"kind": ["distill"], "subject": [asked.session]}
     if name == "keys.create":
@@ -291,6 +293,17 @@ def _of_figures(name: str, asked: Place) -> dict[str, list[Any]]:
         "files": [200],
         "counted": [[RecallDay("2026-03-01", 1, 1, 1)]],
         "health": [{asked.session: 1}] if name == "digests.score" else [None, 50],
+    }
+
+
+def _of_patterns(asked: Place) -> dict[str, list[Any]]:
+    """What can be shared of patterns, and kept of a session's signals."""
+    state = SignalState(1, 0, iso(T0), 0, None)
+    return {
+        "on": [True, False],
+        "k": [1],
+        "sessions": [[asked.session]],
+        "made": [{asked.session: (state, "taken", "over")}],
     }
 
 
@@ -363,7 +376,12 @@ def rest(store: Store, places: list[Place], without: Scope, name: str) -> dict[s
     """What everybody else has, to show that nothing of it was changed."""
     return {
         one.canary: [
-            *portable.export(store, one.scope, now=LATER),
+            # a pattern that is of no project is the whole owner's: only those that name whose they are are compared
+            *(
+                record
+                for record in portable.export(store, one.scope, now=LATER)
+                if record["type"] != "pattern" or one.canary in record["statement"]
+            ),
             *(found for found in store.patterns.find(one.scope, limit=9) if one.canary in found.statement),
             *store.patterns.rollouts(one.scope, pattern_of(one.canary, "").id),
             *store.patterns.evidence(one.scope, pattern_of(one.canary, "").id),
@@ -381,9 +399,14 @@ def test_every_method_of_every_port_is_walked() -> None:
     assert len(SCOPED) >= 26
 
 
-@pytest.mark.parametrize("name", SCOPED)
+@pytest.mark.parametrize("name", SCOPED[::2])
 def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> None:
-    """Everyone asks with everyone else's ids: no foreign canary comes back, and nobody else's data changes."""
+    """Everyone asks with everyone else's ids. The other half of the methods is in a file of its own: it takes long."""
+    check_foreign(store, name)
+
+
+def check_foreign(store: Store, name: str) -> None:
+    """No foreign canary comes back, and nobody else's data changes."""
     places = fill(store)
     docs = every_doc(store)
     for me in places:
@@ -400,20 +423,6 @@ def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> 
                     assert not leaked, f"{name} as {me.canary} asking for {asked.canary}: {answer}"
         after = rest(store, places, me.scope, name)
         assert after == before, f"{name} as {me.canary} changed what belongs to others"
-
-
-@pytest.mark.parametrize("name", SCOPED)
-def test_an_owner_nobody_knows_sees_nothing(store: Store, name: str) -> None:
-    places = fill(store)
-    docs = every_doc(store)
-    before = rest(store, places, Scope("x", "y"), name)
-    for stranger in (Scope("nobody", "here"), Scope("acme", "stranger", "apollo"), OWNERS[0].within("unused")):
-        for asked in places:
-            for values in arguments(store, name, asked, docs):
-                answer = call(store, name, stranger, values).replace(asked.session, "")
-                if name != "memories.add":
-                    assert "canary" not in answer.replace(f"chat:new {asked.canary}", "")
-    assert rest(store, places, Scope("x", "y"), name) == before
 
 
 def test_everyone_sees_their_own(store: Store) -> None:

@@ -256,7 +256,9 @@ def moves_and_dies(data_dir: Path, settings: Settings, after: int, say: Say) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", [2, 4, 6, 8, 10, 12, 15, 18, 22, 26, 30])
+@pytest.mark.parametrize(
+    "after", [2, 8, 15, 26, *(pytest.param(n, marks=pytest.mark.soak) for n in (4, 6, 10, 12, 18, 22, 30))]
+)
 def test_a_killed_move_goes_on_where_it_was(tmp_path: Path, emptied: Emptied, after: int) -> None:
     """kill -9 before the so-many-th transaction; then again, to the end: nothing twice, nothing missing."""
     data_dir = tmp_path / "data"
