@@ -409,7 +409,7 @@ def check_foreign(store: Store, name: str) -> None:
     """No foreign canary comes back, and nobody else's data changes."""
     places = fill(store)
     docs = every_doc(store)
-    for me in places:
+    for me in (places[0], places[3], places[4]):  # each owner once, both projects; who is asked for is everybody
         others = [one for one in places if one is not me]
         before = rest(store, places, me.scope, name)
         for asked in others:

@@ -15,7 +15,7 @@ def test_an_owner_nobody_knows_sees_nothing(store: Store, name: str) -> None:
     docs = every_doc(store)
     before = rest(store, places, Scope("x", "y"), name)
     for stranger in (Scope("nobody", "here"), Scope("acme", "stranger", "apollo"), OWNERS[0].within("unused")):
-        for asked in places:
+        for asked in (places[0], places[3], places[4]):  # each owner once, both projects
             for values in arguments(store, name, asked, docs):
                 answer = call(store, name, stranger, values).replace(asked.session, "")
                 if name != "memories.add":

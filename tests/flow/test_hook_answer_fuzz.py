@@ -117,7 +117,7 @@ def tried(ready: Prepared, body: bytes, agent: str, env: Mapping[str, str]) -> b
 
 agents = st.sampled_from(hook.AGENTS)
 environments = st.sampled_from([{}, {}, {}, {"GROK_SESSION_ID": "s-1"}, {"CLAUDE_PROJECT_DIR": "/"}])
-thorough = settings(max_examples=600, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+thorough = settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @pytest.mark.slow

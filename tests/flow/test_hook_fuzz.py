@@ -49,7 +49,7 @@ def check(notice: Notice | None) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=800, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(body=stdins, agent=st.sampled_from(hook.AGENTS), truncated=st.booleans(), env=environments)
 def test_any_document_gives_a_sound_notice_or_none(
     body: bytes, agent: str, truncated: bool, env: dict[str, str]
@@ -66,7 +66,7 @@ def hasty_spool(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Spool]:
 
 
 @pytest.mark.slow
-@settings(max_examples=2000)
+@settings(max_examples=800)
 @given(body=st.binary(max_size=300), agent=st.sampled_from(hook.AGENTS), env=environments)
 def test_any_bytes_come_back_from_the_spool(hasty_spool: Spool, body: bytes, agent: str, env: dict[str, str]) -> None:
     path = hasty_spool.folder / hook.capture(str(hasty_spool.data_dir), agent, body, env)

@@ -39,7 +39,7 @@ def tokens(desk: Desk, endpoint: Endpoint, turns: int, step: int) -> int:
     return desk.spent()[1] - before
 
 
-@pytest.mark.parametrize("step", [50, 10, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [50, 10, pytest.param(1, marks=pytest.mark.soak)])
 def test_twice_as_long_costs_about_twice_as_much(desk: Desk, endpoint: Endpoint, step: int) -> None:
     endpoint.answers = [ANSWER]
     took = [tokens(desk, endpoint, turns, step) for turns in LENGTHS]

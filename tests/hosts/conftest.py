@@ -24,7 +24,7 @@ FIND: dict[str, Callable[[], Agent]] = {
 # These two take seconds to start: what is the agent's own part of the story runs each time, the rest in the soak.
 UNHURRIED = ("gemini", "opencode")
 EACH_TIME = (
-    *("what_hooks_told_of_is_kept_whole", "the_server_is_registered", "the_next_run_begins_with"),
+    *("what_hooks_told_of_is_kept_whole", "the_next_run_begins_with"),
     *("a_prompt_is_answered_from_memory", "uninstalled_the_home_is_what_it_was"),
 )
 

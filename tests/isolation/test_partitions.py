@@ -93,7 +93,11 @@ def used(node: dict[str, Any]) -> Iterator[str]:
     ("query", "params"),
     [
         ("memories.get", {"id": "x"}),
-        ("memories.find", dict.fromkeys(FILTERS) | {"limit": 5, "offset": 0, "archived": True, "history": True}),
+        (
+            "memories.find",
+            dict.fromkeys(FILTERS)
+            | {"limit": 5, "offset": 0, "archived": True, "history": True, "flavors": None, "pinned": None},
+        ),
         ("sessions.session", {"id": "chat:1", "project": None}),
         ("sessions.sessions", {"limit": 5, "offset": 0, "project": None}),
         ("sessions.history", {"session": 1, "after": -1, "last": -1}),

@@ -119,8 +119,8 @@ def look(site: Site) -> Iterator[Callable[..., Any]]:
 
 @pytest.fixture
 def pictures() -> Path | None:
-    """Where pictures of pages are kept, when somebody wants them: RECOLLECT_PICTURES=DIR."""
-    wanted = os.environ.get("RECOLLECT_PICTURES")
+    """Where pictures of pages are kept, when somebody wants them: KEEP_PICTURES=DIR."""
+    wanted = os.environ.get("KEEP_PICTURES")
     if not wanted:
         return None
     folder = Path(wanted)

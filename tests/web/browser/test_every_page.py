@@ -1,7 +1,7 @@
 """Every page in a real browser: light, dark and on a phone; nothing on the console, nothing against the policy, no
 serious finding of axe, no text that runs out of its page.
 
-`RECOLLECT_PICTURES=docs/images/pages` keeps the pictures that the docs show.
+`KEEP_PICTURES=docs/images/pages` keeps the pictures that the docs show.
 """
 
 from __future__ import annotations
