@@ -405,8 +405,16 @@ def test_no_method_shows_or_changes_what_is_foreign(store: Store, name: str) -> 
     check_foreign(store, name)
 
 
+def in_turn(store: Store, name: str, turn: int) -> None:
+    """All of it takes very long. So each method is tried on one store by those who know the ids, and on the other by
+    those nobody knows; together every method is tried on both."""
+    if (SCOPED.index(name) + turn + (type(store).__name__ == "PostgresStore")) % 2:
+        pytest.skip("tried on the other store")
+
+
 def check_foreign(store: Store, name: str) -> None:
     """No foreign canary comes back, and nobody else's data changes."""
+    in_turn(store, name, 0)
     places = fill(store)
     docs = every_doc(store)
     for me in (places[0], places[3], places[4]):  # each owner once, both projects; who is asked for is everybody

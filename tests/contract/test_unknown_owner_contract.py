@@ -6,11 +6,12 @@ import pytest
 
 from recollect.model import Scope
 from recollect.store.port import Store
-from tests.contract.test_isolation_contract import OWNERS, SCOPED, arguments, call, every_doc, fill, rest
+from tests.contract.test_isolation_contract import OWNERS, SCOPED, arguments, call, every_doc, fill, in_turn, rest
 
 
 @pytest.mark.parametrize("name", SCOPED)
 def test_an_owner_nobody_knows_sees_nothing(store: Store, name: str) -> None:
+    in_turn(store, name, 1)
     places = fill(store)
     docs = every_doc(store)
     before = rest(store, places, Scope("x", "y"), name)
