@@ -23,7 +23,7 @@ WHEN = "2026-11-01T10:{:02}:00.000Z"
 def transcript(folder: Path, number: int, payload: str) -> None:
     """A session of an agent in which everything is the payload: prompt, tool, path, result, answer, branch."""
     session = f"00000000-0000-4000-8000-{number:012}"
-    common = {"sessionId": session, "cwd": f"/work/{payload}", "gitBranch": payload, "version": payload[:40]}
+    common = {"sessionId": session, "cwd": f"/srv/{payload}", "gitBranch": payload, "version": payload[:40]}
     call = {"type": "tool_use", "id": "t1", "name": payload, "input": {"command": payload, "file_path": payload}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": f"Error: {payload}", "is_error": True}
     told = [
