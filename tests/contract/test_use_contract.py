@@ -244,6 +244,14 @@ def test_weights_are_kept_for_each_owner_and_taken_away(store: Store) -> None:
     assert sorted(changes) == ["fit", "reset"]
 
 
+def test_weights_go_with_everything_else_of_their_owner_at_once(store: Store) -> None:
+    own = OwnRanking({"use": 0.1}, T0, {"examples": 40})
+    for scope in (ANN, BOB):
+        store.use.put_ranking(scope, own, at=T0)
+    store.keeping.forget_all(ANN, at=LATER)
+    assert (store.use.ranking(ANN), store.use.ranking(BOB)) == (None, own)
+
+
 def test_feedback_is_exported_and_comes_back_once(store: Store, new_store: object) -> None:
     one = keep(store)
     store.sessions.append(ANN, talk("s1", "hello"))

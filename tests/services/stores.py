@@ -34,6 +34,7 @@ class Emptied:
         if store is None or store.closed:
             store = self._stores[number] = PostgresStore(self.settings(number), layout=self._layout)
         empty(self._urls[number])
+        store.use.let_go()  # it was not the store that forgot
         return store
 
     def url(self, number: int) -> str:

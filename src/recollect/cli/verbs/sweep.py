@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
+    from recollect.stopping import Stop
 
 SPOOL_SECONDS = 2
 
@@ -106,30 +108,27 @@ def _watch(memory: Recollect, sources: dict[str, list[Path]] | None, args: Names
     """Until it is stopped: the spool every two seconds, everything every few minutes; and hooks are answered."""
     import signal
 
+    from recollect.stopping import Stopped, asked_to_stop
     from recollect.warm import warm_server
 
-    class Told(KeyboardInterrupt):
-        """A service manager's way to say Ctrl-C, which is no failure."""
-
-    def stop(number: int, frame: object) -> None:
-        raise Told
-
-    signal.signal(signal.SIGTERM, stop)
-    try:
-        with warm_server(memory.settings, memory.scope):
-            return _keep_going(memory, sources, args, console)
-    except Told:
-        return 0
+    with asked_to_stop() as stop:
+        with suppress(Stopped), warm_server(memory.settings, memory.scope):
+            _keep_going(memory, sources, args, console, stop)
+        if stop.asked == signal.SIGINT:
+            raise KeyboardInterrupt
+    return 0  # a service manager's way to say Ctrl-C, which is no failure
 
 
-def _keep_going(memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output) -> int:
+def _keep_going(
+    memory: Recollect, sources: dict[str, list[Path]] | None, args: Namespace, console: Output, stop: Stop
+) -> None:
     minutes = args.every or memory.settings.sweep_minutes
     console.note(f"Watching. Every {minutes} minutes all sessions, those that hooks tell of at once. Ctrl-C ends it.")
     due, away = 0.0, False
-    while True:
+    while not stop.asked:
         try:
             if time.monotonic() >= due:
-                _sweep_all(memory, sources, console)
+                _sweep_all(memory, sources, console, stop)
                 due = time.monotonic() + minutes * 60
             _read_spool(memory, console)
             away = False
@@ -139,11 +138,11 @@ def _keep_going(memory: Recollect, sources: dict[str, list[Path]] | None, args: 
             if not away:  # a server that is restarted comes back; told once
                 console.note(f"{error} Still watching; what hooks tell of waits in the spool.")
             away = True
-        time.sleep(SPOOL_SECONDS)
+        stop.wait(SPOOL_SECONDS)
 
 
-def _sweep_all(memory: Recollect, sources: dict[str, list[Path]] | None, console: Output) -> None:
-    report = memory.sweep(sources)
+def _sweep_all(memory: Recollect, sources: dict[str, list[Path]] | None, console: Output, stop: Stop) -> None:
+    report = memory.sweep(sources, progress=lambda done, total, name: stop.check())  # between two files it may end
     if console.json:
         console.document(report.as_dict())
     elif report.ingested or report.failed:

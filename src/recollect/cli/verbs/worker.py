@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from recollect.cli.opening import find_place
 from recollect.cli.values import whole
 from recollect.errors import InvalidInput
+from recollect.stopping import Stop, asked_to_stop
 
 if TYPE_CHECKING:
-    import threading
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
@@ -52,13 +52,13 @@ def run(args: Namespace, console: Output) -> int:
     if not 1 <= args.threads <= 64:
         raise InvalidInput("--threads is 1 to 64")
     place = find_place(args, everywhere=True)
-    with _signalled() as told:
+    with asked_to_stop() as stop:
         serving = Serving(place.loaded.settings, hosted=args.hosted)
         try:
             with _figures(args, serving) as metrics, _bus(args, serving, metrics):
                 parts = (serving.store, serving.memory, serving.settings, serving.clock)
                 worker = TaskWorker(*parts, threads=args.threads, on_done=_counting(metrics))
-                return _once(worker, serving, console) if args.once else _always(worker, told, console)
+                return _once(worker, serving, console) if args.once else _always(worker, stop, console)
         finally:
             serving.close()
 
@@ -121,7 +121,7 @@ def _once(worker: TaskWorker, serving: Serving, console: Output) -> int:
     return 1 if done["failed"] or done["dead"] else 0
 
 
-def _always(worker: TaskWorker, told: threading.Event, console: Output) -> int:
+def _always(worker: TaskWorker, stop: Stop, console: Output) -> int:
     worker.start()
     if console.json:
         import json
@@ -131,7 +131,7 @@ def _always(worker: TaskWorker, told: threading.Event, console: Output) -> int:
     else:
         console.line(f"Working as {worker.name}. Ctrl-C ends it; `recollect tasks` shows what waits.")
     console.flush()
-    told.wait()
+    stop.wait()
     worker.stop()
     return 0
 
@@ -141,22 +141,3 @@ def _words_of(backlog: Backlog) -> str:
         f"{backlog.waiting:,} wait, {backlog.later:,} are due later, {backlog.running:,} run, {backlog.dead:,} dead."
     )
     return words + (" `recollect tasks --state dead` says why." if backlog.dead else "")
-
-
-@contextmanager
-def _signalled() -> Iterator[threading.Event]:
-    """An event that is set when this process is asked to end."""
-    import signal
-    import threading
-
-    told = threading.Event()
-
-    def end(number: int, frame: Any) -> None:
-        told.set()
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield told
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

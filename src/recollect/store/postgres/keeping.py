@@ -17,6 +17,7 @@ from recollect.store.postgres.database import Database
 from recollect.store.postgres.schema import SCHEMA
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
+from recollect.store.rows.use import RowUse
 from recollect.store.rows.vectors import active_model
 
 REMAINS = (
@@ -31,8 +32,8 @@ class PostgresKeeping(RowKeeping):
 
     _db: Database
 
-    def __init__(self, database: Database, bodies: PostgresBodies) -> None:
-        super().__init__(database, bodies)
+    def __init__(self, database: Database, bodies: PostgresBodies, use: RowUse) -> None:
+        super().__init__(database, bodies, use)
 
     def _scrub(self) -> tuple[str, ...]:
         """The files are the server's: what was deleted is gone for every query; its bytes go when it writes anew."""

@@ -92,7 +92,8 @@ class PostgresStore:
         self.contexts = RowContexts(self.database, self.memories)
         self.search = PostgresSearch(self.database)
         self.vectors = PostgresVectors(self.database)
-        self.keeping = PostgresKeeping(self.database, self.bodies)
+        self.use = RowUse(self.database)
+        self.keeping = PostgresKeeping(self.database, self.bodies, self.use)
         self.keys = RowKeys(self.database)
         self.quotas = RowQuotas(self.database)
         self.audit = RowAudit(self.database)
@@ -105,7 +106,6 @@ class PostgresStore:
         self.patterns = RowPatterns(self.database)
         self.signals = RowSignals(self.database)
         self.consolidations = RowConsolidations(self.database)
-        self.use = RowUse(self.database)
         self.engine: Follower | None = None  # beside the store, when the settings name one
         with self._pool.connection() as connection, store_errors():
             isolation.require(connection)

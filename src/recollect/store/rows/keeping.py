@@ -27,15 +27,16 @@ from recollect.store.rows.memories import tombstone_key, tombstone_of_source
 from recollect.store.rows.patterns import forget_evidence, forget_patterns
 from recollect.store.rows.tasks import forget_tasks
 from recollect.store.rows.tx import Database, Tx
-from recollect.store.rows.use import forget_use_in, forget_use_of, forget_weights
+from recollect.store.rows.use import RowUse, forget_use_in, forget_use_of, forget_weights
 
 
 class RowKeeping(ABC):
     """Forgetting and upkeep; how bytes go from the files, and how the store is, is for each database to say."""
 
-    def __init__(self, database: Database, bodies: RowBodies) -> None:
+    def __init__(self, database: Database, bodies: RowBodies, use: RowUse) -> None:
         self._db = database
         self._bodies = bodies
+        self._use = use
 
     def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt:
         with self._db.write(scope) as tx:
@@ -107,6 +108,7 @@ class RowKeeping(ABC):
             audit(tx, rows.owner, at, "forget", "everything", counts)
             self._mark_deleted(tx)
             files = self._bodies.sweep_unreferenced(tx, rows.owner)
+        self._use.let_go(scope)
         self._bodies.remove(scope, rows.owner, files)
         return self._receipt(counts)
 

@@ -191,6 +191,14 @@ class RowUse:
         self._keep((scope.tenant, scope.user), ranking)
         return gone
 
+    def let_go(self, scope: Scope | None = None) -> None:
+        """Read the owner's weights, or everybody's, again when they are asked for."""
+        with self._lock:
+            if scope is None:
+                self._rankings.clear()
+            else:
+                self._rankings.pop((scope.tenant, scope.user), None)
+
     def _keep(self, whose: tuple[str, str], ranking: OwnRanking | None) -> None:
         with self._lock:
             while len(self._rankings) >= _MOST_KEPT:

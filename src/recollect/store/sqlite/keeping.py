@@ -13,6 +13,7 @@ import apsw
 from recollect.store.port import Health, Size
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
+from recollect.store.rows.use import RowUse
 from recollect.store.rows.vectors import active_model
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
@@ -26,8 +27,8 @@ class SqliteKeeping(RowKeeping):
 
     _db: Database
 
-    def __init__(self, database: Database, bodies: SqliteBodies) -> None:
-        super().__init__(database, bodies)
+    def __init__(self, database: Database, bodies: SqliteBodies, use: RowUse) -> None:
+        super().__init__(database, bodies, use)
 
     def _scrub(self) -> tuple[str, ...]:
         """Leave no byte of what was deleted, now or, when a reader or a full disk prevents it, at the next upkeep."""

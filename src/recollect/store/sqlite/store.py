@@ -60,7 +60,8 @@ class SqliteStore:
         self.contexts = RowContexts(self.database, self.memories)
         self.search = SqliteSearch(self.database, vector_memory)
         self.vectors = SqliteVectors(self.database)
-        self.keeping = SqliteKeeping(self.database, self.bodies)
+        self.use = RowUse(self.database)
+        self.keeping = SqliteKeeping(self.database, self.bodies, self.use)
         self.keys = RowKeys(self.database)
         self.quotas = RowQuotas(self.database)
         self.audit = RowAudit(self.database)
@@ -73,7 +74,6 @@ class SqliteStore:
         self.patterns = RowPatterns(self.database)
         self.signals = RowSignals(self.database)
         self.consolidations = RowConsolidations(self.database)
-        self.use = RowUse(self.database)
         self.engine: Follower | None = None  # beside the store, when the settings name one
         with self.database.read(None) as tx:
             current = index.is_current(tx)
