@@ -47,7 +47,7 @@ OUTSIDE = (  # variables that could lead a test to somebody's real memory or ses
 # Files whose tests start servers and processes, or try very many things: left out of `make quick`.
 SLOW = frozenset(
     """contract/test_engines_contract contract/test_foreign_is_unknown_contract contract/test_isolation_contract
-    contract/test_isolation_other_half_contract contract/test_unknown_owner_contract
+    contract/test_unknown_owner_contract
     contract/test_portable_contract
     flow/test_cli_bad_input flow/test_cli_demo
     flow/test_cli_doctor flow/test_cli_terminal flow/test_cli_text_paths flow/test_coverage flow/test_hook_answer_fuzz
@@ -61,7 +61,6 @@ LONGEST = {
     "test_typescript",
     "test_moving",
     "test_isolation_contract",
-    "test_isolation_other_half_contract",
     "test_unknown_owner_contract",
     "test_pages_isolation",
     "test_route_isolation",

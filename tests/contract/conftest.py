@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
+from recollect.model import Scope
 from recollect.store.port import Store
 from recollect.store.postgres.schema import Layout
 from recollect.store.sqlite.store import SqliteStore
+from tests.contract.isolation import Filled
 from tests.services.postgres import Postgres
 from tests.services.stores import Emptied
 
@@ -47,7 +51,10 @@ def _partitions(request: pytest.FixtureRequest, place: Path, number: int) -> Pos
 Make = Callable[[pytest.FixtureRequest, Path, int], Store]
 STORES: dict[str, Make] = {"sqlite": _sqlite, "postgres": _postgres, "partitions": _partitions}
 # Partitioned tables answer the same queries: these modules show it, and are quick. All pass, if listed.
-PARTITIONED = ("test_memories_contract", "test_gists_contract", "test_sessions_contract", "test_upkeep_contract")
+PARTITIONED = (
+    *("test_memories_contract", "test_gists_contract", "test_sessions_contract", "test_upkeep_contract"),
+    "test_kept_vectors_contract",
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -76,3 +83,43 @@ def new_store(request: pytest.FixtureRequest, tmp_path: Path) -> NewStore:
 def store(new_store: NewStore) -> Store:
     """An empty store."""
     return new_store()
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """A store with three owners' things in it, filled anew only when something was written to it."""
+    if request.param == "postgres":
+        stores: Emptied = request.getfixturevalue("emptied")
+        yield Filled(lambda: stores.give(9), begun_in_postgres)
+        return
+    with ExitStack() as opened:
+
+        def make() -> Store:
+            opened.close()
+            store = SqliteStore(tmp_path_factory.mktemp("filled"))
+            opened.callback(store.close)
+            return store
+
+        yield Filled(make, changes_of_sqlite)
+
+
+def changes_of_sqlite(store: Store) -> Callable[[], object]:
+    """Changes when anything was committed, by whichever connection."""
+    assert isinstance(store, SqliteStore)
+    watching = apsw.Connection(str(store.database.path), flags=apsw.SQLITE_OPEN_READONLY)
+    return lambda: watching.execute("PRAGMA data_version").fetchone()
+
+
+def begun_in_postgres(store: Store) -> Callable[[], object]:
+    """How many transactions were begun that may write; the others are READ ONLY for the server too."""
+    database: Any = store.database  # type: ignore[attr-defined]
+    begin = type(database)._transaction
+    begun: list[str] = []
+
+    def counted(scope: Scope | None, said: str, *, writing: bool) -> Any:
+        if "READ ONLY" not in said:
+            begun.append(said)
+        return begin(database, scope, said, writing=writing)
+
+    database._transaction = counted
+    return lambda: len(begun)

@@ -20,9 +20,10 @@ from recollect.model import COMMONS, KEEPER, Memory, Scope
 from recollect.settings import load
 from recollect.store import portable
 from recollect.store.port import Filter, Proposal, Store
-from tests.contract import test_isolation_contract as isolation
+from tests.contract import isolation
+from tests.contract.isolation import SCOPED
+from tests.contract.isolation_arguments import arguments
 from tests.contract.samples import ANN, BOB, EVE, LATER, NOW, T0, TINY, by_words, embed_waiting, memory, minute
-from tests.contract.test_isolation_contract import SCOPED
 
 CAROL = Scope("acme", "carol")
 
@@ -127,7 +128,7 @@ def test_no_method_lets_in_who_has_not_joined(store: Store) -> None:
     for name, stranger in product(SCOPED, strangers().values()):
         if name.startswith("contexts."):
             continue
-        for values in isolation.arguments(store, name, places[0], docs):
+        for values in arguments(store, name, places[0], docs):
             here = isolation.outcome(partial(_call, store, name, stranger.in_context(context), values))
             nowhere = isolation.outcome(partial(_call, store, name, stranger.in_context("@no~0"), values))
             assert here == nowhere, name
