@@ -195,8 +195,13 @@ def rest(store: Store, places: list[Place], without: Scope) -> dict[str, list[An
             *consolidations(store, one),
         ]
         for one in places
-        if one.scope != without
+        if not theirs(one, without)
     }
+
+
+def theirs(one: Place, scope: Scope) -> bool:
+    """Whether a scope reaches what is in this place."""
+    return scope in (one.scope, replace(one.scope, project=None))
 
 
 class Filled:
