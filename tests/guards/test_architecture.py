@@ -21,6 +21,7 @@ VALUES = {
     "text",
     "version",
     "project",
+    "stopping",
     "stopwords",
     "lock",
     "frame",
