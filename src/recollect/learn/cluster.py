@@ -1,9 +1,9 @@
 """Signals of many sessions as candidates: what has the same key is one, and what says nearly the same is merged.
 
-A candidate needs evidence from several tasks (a session and those that worked for it are one), fewer when two agents
-show it. Its id depends on its kind and its key alone, so it is the same in every run and when sessions are added; where
-several keys were found to be one thing, the one that was seen first names it, and the others are its aliases. The order
-of the signals does not matter, and the work grows with their number.
+A candidate needs evidence from several tasks (`evidence`: a session and those that worked for it are one). Its id
+depends on its kind and its key alone, so it is the same in every run and when sessions are added; where several keys
+were found to be one thing, the one that was seen first names it, and the others are its aliases. The order of the
+signals does not matter, and the work grows with their number.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from recollect.ids import stable_key
+from recollect.learn.evidence import proven
 from recollect.learn.groups import Group
 from recollect.learn.values import MAX_EXAMPLES, Candidate, Signal, Waste
 from recollect.learn.wishclusters import wish_groups
@@ -22,8 +23,6 @@ MIN_FREQUENCY = 3
 LIKENESS = 0.86  # cosine at which two statements say the same
 _WISHES = ("instruction_repeated", "correction")
 _MAIN = ("error_repeated", "rediscovery", "red_green")  # a detour on the way over one of these is part of it
-# What agents meet wherever they work: that two of them do is no chance. What else they share may just be the work.
-_MET = (*_MAIN, "command_fixed", "retry_loop", "detour")
 _RARE = 5  # groups that may share a word that tells them apart
 _SAME = 0.75  # share of words that makes two shapes the same
 _FEWEST_WORDS = 5
@@ -46,8 +45,8 @@ def candidates_of(
     every = sorted(signals, key=lambda one: (one.at, one.session, one.kind, one.key, one.statement))
     roots = roots_of(every, parents or {})
     groups = [*_by_key(every), *wish_groups(every, roots, min_frequency)]
-    groups = _merged(groups, likeness)
-    made = [_candidate(group) for group in groups if _enough(group, roots, min_frequency)]
+    found = (proven(group, roots, min_frequency) for group in _merged(groups, likeness))
+    made = [_candidate(group) for group in found if group is not None]
     return sorted(made, key=lambda one: one.id)
 
 
@@ -103,13 +102,6 @@ def _alike(groups: list[Group], words: list[frozenset[str]], left: int, right: i
     if shared >= _SAME:
         return True
     return likeness is not None and shared >= _SAME / 2 and likeness(groups[left].key, groups[right].key) >= LIKENESS
-
-
-def _enough(group: Group, roots: Mapping[str, str], min_frequency: int) -> bool:
-    tasks = {roots[one.session] for one in group.signals}
-    flavors = {one.flavor for one in group.signals}
-    fewer = len(flavors) > 1 and group.kind in _MET
-    return len(tasks) >= (min(max(min_frequency - 1, 2), min_frequency) if fewer else min_frequency)
 
 
 def _candidate(group: Group) -> Candidate:

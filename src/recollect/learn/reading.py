@@ -7,29 +7,28 @@ signals. It rests on `distill.rules.story`: calls with their results, prompts in
 from __future__ import annotations
 
 import re
+from bisect import bisect, bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from recollect.distill.digest import Digest
 from recollect.distill.digestwalk import PAUSE_SECONDS
-from recollect.distill.rules.story import Prompt, Run, story_of
-from recollect.distill.testruns import piped
+from recollect.distill.rules.story import Prompt, Run, Said, story_of
 from recollect.distill.vetting.testimony import Testimony
-from recollect.learn.commandwords import heads, lints, looks, main_head, reads_files
+from recollect.learn.commandwords import main_head
+from recollect.learn.traits import traits_of
 from recollect.learn.values import KEY_CHARS, MAX_EVENTS, STATEMENT_CHARS, Signal, Waste
 from recollect.model import Event, Session
 from recollect.text import one_line, present
 
 _CALLS = frozenset(("tool_call", "edit", "test_run"))
 _EXIT = re.compile(r"^(?:Exit code|Process exited with code) \d+\s*", re.IGNORECASE)
-_LOOKED_AT, _LINE_CHARS = 4_000, 300
+_LOOKED_AT, _LINE_CHARS, _SAID_CHARS = 4_000, 300, 2_000
 _MAX_STEPS = 5_000
 _NEXT = 12  # steps in which what failed may succeed
-_CUT = re.compile(r"\|\s*(?:grep|rg|tail|head|tee|awk|sed)\b")
 _PATH = re.compile(r"[/\\]")
 _NUMBER = re.compile(r"\b(?=[a-f]*\d)[0-9a-f]{7,}\b|\d+")
-_READING_TOOLS = frozenset(("read", "search"))
 
 
 @dataclass(slots=True)
@@ -72,9 +71,13 @@ class Reading:
     digest: Digest
     steps: list[Step] = field(default_factory=list)
     prompts: list[Prompt] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)  # by the agent
     stops: list[Stop] = field(default_factory=list)
     outputs: dict[int, str] = field(default_factory=dict)  # number of a failed step -> what it printed
+    printed: list[str] = field(default_factory=list)  # by the number of the step, whether it failed or not
     _active: list[float] = field(default_factory=list)
+    _prompted: list[int] = field(default_factory=list)  # places of the prompts
+    _told: list[int] = field(default_factory=list)  # places of what the agent said
     _events: Sequence[Event] = ()
     _testimony: Testimony | None = None
 
@@ -84,6 +87,20 @@ class Reading:
         if self._testimony is None:
             self._testimony = Testimony({event.key: event for event in self._events})
         return self._testimony
+
+    @property
+    def typed(self) -> list[Prompt]:
+        """What a person typed: nothing where nobody sat before the agent, but a script or another agent did."""
+        return [] if self.session.interactive is False else self.prompts
+
+    def turn_at(self, place: int) -> int:
+        """The number of the turn that a place is in; 0 is before the first prompt."""
+        return bisect(self._prompted, place)
+
+    def told_between(self, start: int, end: int) -> str:
+        """What the agent said between two places."""
+        found = self.said[bisect(self._told, start) : bisect_left(self._told, end)]
+        return "\n".join(one.event.text[:_SAID_CHARS] for one in found)
 
     @property
     def root(self) -> str:
@@ -132,7 +149,9 @@ def clean_key(key: str) -> str:
 def read_session(session: Session, digest: Digest, events: Sequence[Event]) -> Reading:
     """A session from its events, in order of position."""
     story = story_of(session, events)
-    reading = Reading(session, digest, prompts=story.prompts, _active=_active_at(events), _events=events)
+    reading = Reading(session, digest, prompts=story.prompts, said=story.said, _active=_active_at(events))
+    reading._events, reading._told = events, story.said_places
+    reading._prompted = [prompt.place for prompt in story.prompts]
     running = ""
     for run in story.runs[:_MAX_STEPS]:
         command = run.target or (running if run.action == "shell" else "")
@@ -140,6 +159,7 @@ def read_session(session: Session, digest: Digest, events: Sequence[Event]) -> R
         if run.action == "shell" and run.target and run.result is not None and "exit" not in run.result.meta:
             running = run.target
         reading.steps.append(step)
+        reading.printed.append("" if run.result is None else run.result.text)
         if step.failed and run.result is not None:
             reading.outputs[step.number] = run.result.text
     reading.stops = list(_stops(events))
@@ -165,7 +185,7 @@ def _step(run: Run, number: int, command: str) -> Step:
         passed=run.failed is False and run.tests != "failed",
         tests=run.tests,
         line=_line(run) if failed else "",
-        traits=_traits(run, command, head),
+        traits=traits_of(run, command, head),
         events=(call.key,) if result is None else (result.key,),
         at=(result or call).occurred_at,
         end=max(run.place, run.result_place),
@@ -182,20 +202,6 @@ def _line(run: Run) -> str:
         return run.error.line
     text = _EXIT.sub("", present(run.result.text[:_LOOKED_AT]).strip()) if run.result is not None else ""
     return one_line(text.strip().split("\n", 1)[0], _LINE_CHARS)
-
-
-def _traits(run: Run, command: str, head: str) -> frozenset[str]:
-    found = {run.action}
-    every = heads(command) if command else ()
-    if run.action in _READING_TOOLS or run.action == "edit" or any(reads_files(one) for one in every):
-        found.add("read")
-    if run.tests != "failed" and any(lints(one) for one in every):
-        found.add("lint")
-    if command and _CUT.search(run.call.text[:_LOOKED_AT]) and piped(run.call.text):
-        found.add("cut")
-    if head and looks(head):
-        found.add("looks")
-    return frozenset(found)
 
 
 def _active_at(events: Sequence[Event]) -> list[float]:

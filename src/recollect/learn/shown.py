@@ -24,7 +24,9 @@ def mark_of(session: Session, state: SignalState) -> str:
     """What a session's signals are made from, in short."""
     of = [__version__, SIGNALS_VERSION, state.version, state.covers, state.made_at, state.last]
     about = [session.id, session.flavor, session.project, session.parent, session.relation, session.cwd]
-    return hashlib.sha256(json.dumps([*of, *about]).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    return hashlib.sha256(json.dumps([*of, *about, session.interactive]).encode("utf-8", "surrogatepass")).hexdigest()[
+        :32
+    ]
 
 
 def packed(signals: Sequence[Signal], health: Health) -> str:

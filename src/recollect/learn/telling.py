@@ -12,8 +12,9 @@ import re
 from dataclasses import dataclass
 
 from recollect.inject.sameness import pieces, repeats, sense
+from recollect.learn.errorlines import missing_program
 from recollect.learn.needs import Need
-from recollect.learn.troubles import NAMED, missing_program
+from recollect.learn.troubles import NAMED
 from recollect.learn.wishes import asked_words
 
 _MOST_PIECES, _PIECE_CHARS = 200, 1_000

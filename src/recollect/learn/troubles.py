@@ -19,18 +19,29 @@ class Trouble(NamedTuple):
     pattern: re.Pattern[str]
     statement: str
     rule: str
-    where: str = ""  # only for calls that: edit, read, lint, cut
+    where: str = ""  # only for calls with this trait: edit, read, lint, cut, input
+    by: re.Pattern[str] | None = None  # how it was mended when the rule is right; None: that cannot be told
+    apart: bool = False  # each wording of it is a cause of its own, which has to repeat by itself
 
 
 def _of(
-    name: str, pattern: str, statement: str, rule: str, *, where: str = "", kind: str = "error_repeated"
+    name: str,
+    pattern: str,
+    statement: str,
+    rule: str,
+    *,
+    where: str = "",
+    kind: str = "error_repeated",
+    by: str = "",
+    apart: bool = False,
 ) -> Trouble:
-    return Trouble(name, kind, re.compile(pattern, re.IGNORECASE), statement, rule, where)
+    mend = re.compile(by) if by else None
+    return Trouble(name, kind, re.compile(pattern, re.IGNORECASE), statement, rule, where, mend, apart)
 
 
-def _found(name: str, pattern: str, statement: str, rule: str) -> Trouble:
+def _found(name: str, pattern: str, statement: str, rule: str, *, by: str = "", apart: bool = False) -> Trouble:
     """What an environment is like, found out again and again."""
-    return _of(name, pattern, statement, rule, kind="rediscovery")
+    return _of(name, pattern, statement, rule, kind="rediscovery", by=by, apart=apart)
 
 
 # The first that matches counts.
@@ -109,7 +120,7 @@ TROUBLES = (
     ),
     _of(
         "git index locked",
-        r"index\.lock",
+        r"index\.lock\W{0,3}:? ?file exists|another git process seems to be running",
         "Git commands collide on the lock of the index",
         "Run git commands one after the other, never two at once in one repository.",
     ),
@@ -118,24 +129,33 @@ TROUBLES = (
         r"paths are ignored by one of your",
         "`git add` is given files that the repository ignores",
         "Leave ignored files out of `git add`.",
+        by=r"\bgit add\b(?!.*\s(?:-f|--force)\b)",
     ),
     _found(
         "git signs commits",
         r"cannot auto-sign|gpg failed to sign|failed to write commit object|error: gpg",
         "Tests that commit fail where the machine's git configuration signs commits",
         "Run tests that commit without the machine's git configuration: `GIT_CONFIG_GLOBAL=/dev/null`.",
+        by=r"GIT_CONFIG_|gpgsign|no-gpg-sign",
     ),
     _of(
         "git no upstream",
         r"no upstream (?:configured|branch)|has no upstream",
         "A branch that is new has no upstream yet, and a git command needs one",
         "Push a new branch the first time with `git push -u origin HEAD`.",
+        by=r"\bgit push\b.*(?:\s-u\b|--set-upstream)",
     ),
     _of(
         "commit hook refuses",
         r"pre-commit (?:validation|hook|check)\w* .{0,20}fail|hook declined|commit-msg hook|husky",
         "A commit is refused by the checks of its hook",
         "Run the formatter and the checks of the commit hook before committing.",
+    ),
+    _found(
+        "program refused",
+        r"operation not permitted: [\w.-]+(?![\w./-])",
+        "Programs are run that the sandbox forbids",
+        "Ask for the sandbox to be lifted before running a program that it forbids.",
     ),
     _found(
         "cannot write",
@@ -148,6 +168,7 @@ TROUBLES = (
         r"exec format error|cannot execute binary file",
         "Programs that were built for another system are run here",
         "Tests for another system can only be compiled here: `go test -c`, or `-exec=true`.",
+        by=r"\s-c\b|\s-exec\b|\bgo (?:build|vet)\b",
     ),
     _of(
         "imports",
@@ -156,11 +177,19 @@ TROUBLES = (
         "Code does not build after an edit because an import is missing or left over",
         "Put the imports right with every edit that adds or removes the use of a package, before building or testing.",
     ),
+    _of(
+        "callers not adapted",
+        r"(?:not enough|too many) arguments in call|takes \d+ positional arguments? but|missing \d+ required positional"
+        r"|expected \d+(?:-\d+)? arguments?, but got",
+        "Code does not build because callers or tests of a changed signature were not changed with it",
+        "Search all callers and tests of a function when its signature changes, and change them before building.",
+    ),
     _found(
         "module not installed",
         r"no module named|cannot find module|missing go\.sum entry|no required module provides|modulenotfounderror",
         "Code is run where its dependencies are not installed",
         "Use the project's own environment, and install its dependencies before running its code.",
+        apart=True,
     ),
     _found(
         "port in use",
@@ -182,9 +211,10 @@ TROUBLES = (
     ),
     _of(
         "no input taken",
-        r"stdin is closed for this session|unknown process id",
+        r"stdin is closed for this session",
         "Input is written to a command that takes none any more",
         "Start a command with a terminal when it has to be given input.",
+        where="input",
     ),
     _of(
         "output cut",
@@ -208,46 +238,16 @@ TROUBLES = (
         where="read",
     ),
 )
-_MISSING = re.compile(
-    r"(?:^|[ :])([\w.+-]{1,40}): command not found(?!:)|command not found: ([\w.+-]{1,40})"
-    r"|\d+: ([\w.+-]{1,40}): not found$|^([\w+-]{1,40}) not found$"
-)
-_OPTION = re.compile(
-    r"unrecogni[sz]ed (?:argument|option)|unknown (?:option|flag|shorthand|argument)|invalid option|accepts at most"
-    r"|unexpected argument|no such option|illegal option|flag provided but not defined",
-    re.IGNORECASE,
-)
-# Nothing an agent could do otherwise: the service, or a line that says nothing.
-_NOTHING = re.compile(
-    r"api error|overloaded|socket connection was closed|rate limit|internal server error|please run /login"
-    r"|^(?:error:? )?usage\b|trimmed for fixture|^exit (?:code|status)|request timed out|user (?:rejected|cancel)"
-    r"|tool_?use_?error|blocked: sleep",
-    re.IGNORECASE,
-)
+# What a sandbox forbids: errors that come of working around it belong to it.
+REFUSALS = ("cannot listen", "no network", "program refused", "cannot write")
 
 
 def trouble_of(line: str, traits: frozenset[str]) -> Trouble | None:
-    """The kind of trouble a line tells of, in a call with these traits (edit, read, lint, cut)."""
+    """The kind of trouble a line tells of, in a call with these traits."""
     for one in TROUBLES:
         if (not one.where or one.where in traits) and one.pattern.search(line):
             return one
     return None
-
-
-def missing_program(line: str) -> str | None:
-    """The program that a line says is not installed."""
-    found = _MISSING.search(line)
-    return next((name for name in found.groups() if name), None) if found else None
-
-
-def unknown_option(line: str) -> bool:
-    """Whether a line says that a program was called with what it does not take."""
-    return _OPTION.search(line) is not None
-
-
-def says_nothing(line: str) -> bool:
-    """Whether a line is of no use: nobody could have done otherwise."""
-    return not line.strip() or _NOTHING.search(line) is not None
 
 
 NAMED = {one.name: one for one in TROUBLES}

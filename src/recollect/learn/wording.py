@@ -6,15 +6,19 @@ printed, a page said or a file held never gets into one. Signals of one candidat
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 from recollect.learn.commandwords import lints
+from recollect.learn.recipesteps import usual_steps
 from recollect.learn.troubles import NAMED
 from recollect.learn.values import RULE_CHARS, STATEMENT_CHARS, Signal
+from recollect.learn.wishclusters import wording_of
 from recollect.learn.wishes import OWN_COMMAND
 from recollect.text import one_line, present
 
+_SAID = ("instruction_repeated", "correction")
 _COMMON = 0.6  # of the signals that make something typical of all
 _LONGEST_COMMAND = 120
 _TASKS = frozenset("review explain compare summarize describe show list check fix rebase merge open give".split())
@@ -27,9 +31,9 @@ def statement_of(kind: str, key: str, signals: Sequence[Signal]) -> str:
         place = _common(signals, "path")
         return one_line(f"{trouble.statement} ({place})" if place else trouble.statement, STATEMENT_CHARS)
     if kind == "recipe":
-        steps = _steps(signals)
+        steps = usual_steps(signals)
         return one_line(f"Work is called done after {_listed(steps)}", STATEMENT_CHARS)
-    first = _typical(signals)
+    first = wording_of(signals) if kind in _SAID else _typical(signals)
     if kind == "instruction_repeated":
         return one_line(f"The user asks again and again: “{first.statement}”", STATEMENT_CHARS)
     if kind == "correction":
@@ -44,10 +48,18 @@ def rule_of(kind: str, key: str, signals: Sequence[Signal]) -> str | None:
         return None
     trouble = NAMED.get(key)
     if trouble is not None:
+        if trouble.by is not None and not _mended_by(trouble.by, vouched):
+            return None
         return _linter(vouched) if trouble.name == "linter fails" else trouble.rule
     make = _RULES.get(kind)
     rule = make(key, vouched) if make else None
     return one_line(present(rule), RULE_CHARS) if rule else None
+
+
+def _mended_by(by: re.Pattern[str], signals: Sequence[Signal]) -> bool:
+    """Whether the rule is how the failures were mended, as far as that was seen."""
+    mends = [one.detail["mend"] for one in signals if one.detail.get("mend")]
+    return bool(mends) and 2 * sum(by.search(mend) is not None for mend in mends) >= len(mends)
 
 
 def _linter(signals: Sequence[Signal]) -> str:
@@ -63,13 +75,16 @@ def _wish(key: str, signals: Sequence[Signal]) -> str | None:
         return None
     if key.startswith(OWN_COMMAND):
         return f"Run `/{key.removeprefix(OWN_COMMAND)}` before work is called done."
-    text = (_typical(said).detail.get("wish") or "").strip(" .!?…,;:")
+    text = (wording_of(said).detail.get("wish") or "").strip(" .!?…,;:")
     if text.partition(" ")[0].casefold() in _TASKS:  # a task that is given again and again, not how to do all of them
         return None
     return f"{text[:1].upper()}{text[1:]}." if text else None
 
 
-def _denied(key: str, signals: Sequence[Signal]) -> str:
+def _denied(key: str, signals: Sequence[Signal]) -> str | None:
+    """Only where most of what people said with it is a no to the doing itself."""
+    if 2 * sum(one.detail.get("objects") == "yes" for one in signals) <= len(signals):
+        return None
     what = key.partition(": ")[2]
     if what == "git writes":
         return "Commit and push only when asked to."
@@ -79,7 +94,7 @@ def _denied(key: str, signals: Sequence[Signal]) -> str:
 
 
 def _recipe(key: str, signals: Sequence[Signal]) -> str | None:
-    steps = _steps(signals)
+    steps = usual_steps(signals)
     return f"Before work is called done, run {_listed(steps)}." if steps else None
 
 
@@ -93,7 +108,7 @@ def _error(key: str, signals: Sequence[Signal]) -> str | None:
     what, _, name = key.partition(": ")
     if what == "unknown option":
         return f"Look at `{name} --help` before using an option of it for the first time."
-    if what == "program missing":
+    if what == "program missing" and _was_run(name, signals):
         return f"`{name}` is not on the path here: find out how this project runs it before using it."
     return None
 
@@ -112,7 +127,13 @@ def _test(key: str, signals: Sequence[Signal]) -> str | None:
     name = _typical(signals).statement
     if not key.startswith("test: ") or not name.startswith("The test "):
         return None
-    return f"Run {name.removeprefix('The test ').removesuffix(' breaks')} early: it breaks easily."
+    name = name.removeprefix("The test ").removesuffix(" breaks")
+    return f"Run {name} early: it breaks easily." if _was_run(name, signals) else None
+
+
+def _was_run(name: str, signals: Sequence[Signal]) -> bool:
+    """Whether a command of the agent has the name: one that only a tool printed could say anything."""
+    return any(name.casefold() in one.detail.get("command", "").casefold() for one in signals)
 
 
 _RULES: dict[str, Callable[[str, Sequence[Signal]], str | None]] = {
@@ -139,17 +160,6 @@ def _common(signals: Sequence[Signal], name: str) -> str:
     counted = Counter(one.detail[name] for one in signals if one.detail.get(name))
     best = min(counted.items(), key=lambda item: (-item[1], item[0]), default=("", 0))
     return best[0] if best[1] >= 2 and best[1] >= _COMMON * len(signals) else ""
-
-
-def _steps(signals: Sequence[Signal]) -> list[str]:
-    """The steps that most of the recipes have, in their usual order."""
-    places: dict[str, list[int]] = {}
-    for one in signals:
-        for place, step in enumerate(one.detail.get("steps", "").split("\n")):
-            if step:
-                places.setdefault(step, []).append(place)
-    usual = {step: found for step, found in places.items() if 2 * len(found) >= len(signals)}
-    return sorted(usual, key=lambda step: (sum(usual[step]) / len(usual[step]), step))
 
 
 def _listed(steps: Sequence[str]) -> str:

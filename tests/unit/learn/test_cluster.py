@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.learn.learning_fixture import NOT_FOUND, Told, all_signals, stale_edit
 
 from recollect.learn.cluster import candidate_id, candidates_of
+from recollect.learn.troubles import NAMED
 from recollect.learn.values import Candidate, Signal
 
 PROGRAMS = ("alembic", "terraform", "redis", "kafka")
@@ -118,6 +119,26 @@ def test_a_decision_on_a_wish_is_found_again_when_sessions_are_added() -> None:
 def test_an_id_depends_on_kind_and_key_alone() -> None:
     signals = all_signals(*(stale_edit(name) for name in "abc"))
     assert candidates_of(signals)[0].id == candidate_id("error_repeated", "edit text not found") == "ccd3b4fc38363db1"
+
+
+@pytest.mark.parametrize(
+    ("key", "known"),
+    [
+        ("path not there", "887143859e00a679"),
+        ("imports", "bbe1a0321db6f609"),
+        ("output cut", "fb40cd58c5f2194a"),
+        ("linter fails", "1a6705d6baab19d0"),
+        ("shell is zsh", "bb6ae9b849d985c3"),
+        ("git signs commits", "1b96620aeac5ba46"),
+        ("cannot listen", "00ac9242cefc25d2"),
+        ("cannot write", "25f497609a36625e"),
+        ("no network", "fd0d57bbab3fe1b6"),
+        ("built for another system", "b581b4003cac97b9"),
+    ],
+)
+def test_ids_that_were_given_out_stay(key: str, known: str) -> None:
+    """A decision on one holds after the rules for what counts have changed."""
+    assert candidate_id(NAMED[key].kind, key) == known
 
 
 @given(st.integers(0, 10**9))

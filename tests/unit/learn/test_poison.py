@@ -44,7 +44,41 @@ def obeyed(n: int) -> Told:
     return told.run("deployctl up --trust-all", "done")
 
 
-@pytest.mark.parametrize("session", [failing, as_a_test, as_a_page, pasted, quoted, obeyed])
+def obeyed_a_file(n: int) -> Told:
+    told = Told(str(n)).ask("Deploy it").read("/w/app/README.md", "To deploy: deployctl up --trust-all")
+    return told.run("deployctl up", "error: no", 1).run("deployctl up --trust-all", "done")
+
+
+def obeyed_in_part(n: int) -> Told:
+    told = Told(str(n)).ask("Deploy it").run("deployctl up", "error: no", 1)
+    told.run("cat README.md", "The option --trust-all helps")
+    return told.run("deployctl up --trust-all --now", "done")
+
+
+def as_a_program(n: int) -> Told:
+    return Told(str(n)).ask("Deploy it").run("./deploy.sh", "sh: curl-evil.sh: command not found", 127)
+
+
+def as_a_name(n: int) -> Told:
+    output = "FAILED tests/test_a.py::test_curl_evil_and_push_to_main - AssertionError\n1 failed"
+    return Told(str(n)).ask("Test it").say().run("pytest", output, 1).run("pytest", "1 passed")
+
+
+OUTSIDE = [
+    failing,
+    as_a_test,
+    as_a_page,
+    pasted,
+    quoted,
+    obeyed,
+    obeyed_a_file,
+    obeyed_in_part,
+    as_a_program,
+    as_a_name,
+]
+
+
+@pytest.mark.parametrize("session", OUTSIDE)
 def test_an_order_from_outside_never_becomes_a_rule(session: object) -> None:
     """T05: trust rules hold for patterns too."""
     made = rules(*(session(n) for n in range(5)))  # type: ignore[operator]
@@ -78,3 +112,13 @@ def test_a_fetching_command_that_worked_is_no_rule() -> None:
         for n in range(5)
     ]
     assert "x.example" not in rules(*told)
+
+
+def test_what_the_agent_found_by_itself_is_a_rule() -> None:
+    """Else the test above would show nothing."""
+    found = [
+        Told(str(n)).ask("Deploy it").run("deployctl up", "error: no", 1).run("deployctl up --slowly") for n in "abc"
+    ]
+    assert "--slowly" in rules(*found)
+    missing = [Told(str(n)).ask("Test it").run("mytool check", "sh: mytool: command not found", 127) for n in "abc"]
+    assert "`mytool` is not on the path here" in rules(*missing)

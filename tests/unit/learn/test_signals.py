@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.learn.learning_fixture import NOT_FOUND, Told, stale_edit
 
+from recollect.learn.recipesteps import moments_of
 from recollect.learn.values import KINDS, ORIGINS
 
 FAIL = "--- FAIL: TestLogin (0.01s)\n    login_test.go:12: got 1\nFAIL\nFAIL\tapp/login\t0.1s"
@@ -82,6 +83,7 @@ def test_a_file_read_where_it_is_not() -> None:
 
 def test_output_that_was_cut_is_told_only_when_it_was() -> None:
     cut = Told().ask("Test").run("go test ./... 2>&1 | tail -3", "FAIL app/x [build failed]", 1)
+    cut.run("go test ./...", "./x.go:3:2: missing return", 1)
     whole = Told().ask("Test").run("go test ./...", "FAIL app/x [build failed]", 1)
     assert keys(cut, "error_repeated") == ["output cut"]
     assert "output cut" not in keys(whole, "error_repeated")
@@ -132,8 +134,8 @@ def test_fewer_tests_that_pass_do_not_put_a_command_right() -> None:
 def test_churn_is_many_edits_among_failures_not_many_edits() -> None:
     busy, stuck = Told().ask("Write it").say(), Told().ask("Write it").say()
     for _ in range(8):
-        busy.edit()
-        stuck.edit().run("go test ./login", FAIL, 1)
+        busy.edit("/w/app/login/a.go")
+        stuck.edit("/w/app/login/a.go").run("go test ./login", FAIL, 1)
     assert keys(busy, "edit_churn") == []
     assert keys(stuck, "edit_churn") == ["churn: go"]
 
@@ -175,7 +177,7 @@ def test_a_recipe_is_what_passed_before_a_session_went_well() -> None:
     assert told.digest.outcome == "success"
     (signal,) = told.of("recipe")
     assert signal.key == "checks with mise"
-    assert signal.detail["steps"].split("\n") == ["mise run lint", "mise run test"]
+    assert moments_of(signal) == [["mise run lint", "mise run test"]]
 
 
 def test_a_recipe_needs_a_good_end() -> None:

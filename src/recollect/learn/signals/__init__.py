@@ -15,7 +15,7 @@ from recollect.learn.signals.recipes import recipe_signals
 from recollect.learn.values import Signal
 from recollect.model import Event, Session
 
-SIGNALS_VERSION = 1
+SIGNALS_VERSION = 2
 MAX_SIGNALS = 300
 _FAMILIES = (*(error_signals, command_signals, edit_signals, people_signals, instruction_signals, recipe_signals),)
 

@@ -7,13 +7,15 @@ between: else it was the code that was mended, not the command.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from recollect.distill.fingerprint import shape
 from recollect.distill.vetting.testimony import is_live
 from recollect.learn.commandwords import looks
+from recollect.learn.errorlines import says_nothing
+from recollect.learn.purpose import on_purpose
 from recollect.learn.reading import Reading, Step
-from recollect.learn.signals.errors import key_of
-from recollect.learn.troubles import says_nothing
+from recollect.learn.signals.errors import key_of, reason_of
 from recollect.learn.values import KEY_CHARS, Signal
 from recollect.text import one_line
 
@@ -45,8 +47,9 @@ def _loops(reading: Reading) -> Iterator[Signal]:
         if step.passed:
             for row in [one for one in rows if any(failed.target == step.target for failed in rows[one])]:
                 _close(found, row[0], rows.pop(row))
-        elif step.failed and step.line and not says_nothing(step.line):
-            rows.setdefault((_TESTS if step.tests else step.head, step.line[:60]), []).append(step)
+        elif step.failed and step.line and not says_nothing(step.line) and not on_purpose(reading, step):
+            how = f"{step.line[:60]} {shape(reason_of(reading, step))[:60]}"
+            rows.setdefault((_TESTS if step.tests else step.head, how), []).append(step)
             if len(rows) > _MOST_OPEN:
                 oldest = next(iter(rows))
                 _close(found, oldest[0], rows.pop(oldest))
@@ -92,7 +95,7 @@ def _fixed(reading: Reading) -> Iterator[Signal]:
             f"`{step.head}` fails and works when put otherwise: {one_line(worked.command, 100)}",
             [*step.events, *worked.events],
             worked.at,
-            origin="other" if _told_outside(reading, worked) or is_live(worked.command) else "outcome",
+            origin="other" if _told_outside(reading, worked, added) or is_live(worked.command) else "outcome",
             cost=reading.lost([(step.place, worked.end)]),
             detail={"command": step.command, "worked": worked.command, "head": step.head},
         )
@@ -115,9 +118,13 @@ def _words(command: str) -> frozenset[str]:
     return frozenset(name + sign for name, sign, _ in words if _PLAIN.fullmatch(name) or (sign and name.isupper()))
 
 
-def _told_outside(reading: Reading, worked: Step) -> bool:
-    """Whether a tool's output had named the command: then it is the tool's advice, not the agent's finding."""
-    return any(worked.command in output for number, output in reading.outputs.items() if number < worked.number)
+def _told_outside(reading: Reading, worked: Step, added: Sequence[str]) -> bool:
+    """Whether something the agent had read named what was added: then it is advice from outside, not its own finding.
+
+    A file or a page that was read counts as much as an error: what a repository says is no experience.
+    """
+    named = re.compile("|".join(rf"(?<![\w-]){re.escape(word.rstrip('='))}(?![\w-])" for word in added))
+    return any(worked.command in text or named.search(text) for text in reading.printed[: worked.number])
 
 
 def _detours(reading: Reading) -> Iterator[Signal]:

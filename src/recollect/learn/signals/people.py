@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recollect.distill.corrections import is_approval
 from recollect.distill.sentences import plain
 from recollect.learn.commandwords import GIT_WRITES, heads, looks, main_head
 from recollect.learn.reading import Reading, Stop
+from recollect.learn.refusals import is_denial, objects, words_of
 from recollect.learn.values import Signal
 from recollect.learn.wishes import asked_words, wish_of
 
-_HOST_WORDS = ("The user doesn't want to ", "[Request interrupted", "interrupted", "aborted", "User rejected")
 _FEWEST, _GOAL_WORDS = 2, 4
 
 
@@ -26,7 +25,7 @@ def people_signals(reading: Reading) -> Iterator[Signal]:
 
 
 def _corrections(reading: Reading) -> Iterator[Signal]:
-    for prompt in reading.prompts:
+    for prompt in reading.typed:
         if not prompt.correction or prompt.event.kind != "user_prompt":
             continue
         for sentence in prompt.own()[:2]:
@@ -53,14 +52,15 @@ def _refusals(reading: Reading) -> Iterator[Signal]:
         if stop.call is not None:
             last_refused = stop.place
             what = _refused(stop)
-            if what:
+            if what and is_denial(reading, stop, what):
                 seen.setdefault(("denial", what), []).append(stop)
         elif stop.place - last_refused > 2:  # the stop that comes with a refusal is part of it
             what = _running(reading, stop)
             if what:
                 seen.setdefault(("interruption", what), []).append(stop)
     for (kind, what), stops in seen.items():
-        said = next((one.said for one in stops if not one.said.lstrip().startswith(_HOST_WORDS)), "")
+        words = [said for one in stops if (said := words_of(reading, one))]
+        said = next((one for one in words if objects(one, what)), words[0] if words else "")
         verb = "refuses" if kind == "denial" else "stops"
         yield reading.signal(
             kind,
@@ -70,14 +70,14 @@ def _refusals(reading: Reading) -> Iterator[Signal]:
             stops[0].event.occurred_at,
             origin="user",
             count=len(stops),
-            detail={"what": what, "said": said[:200]},
+            detail={"what": what, "said": said[:200], "objects": "yes" if objects(said, what) else "no"},
         )
 
 
 def _refused(stop: Stop) -> str:
     """What kind of call was refused."""
     call = stop.call
-    if call is None or (stop.said and is_approval(stop.said)):
+    if call is None:
         return ""
     action = str(call.meta.get("action") or "other")
     if action == "shell":

@@ -1,45 +1,65 @@
-"""Recipes: what was run, and passed, before work counted as done, in sessions that ended well.
+"""Recipes: what was run, and passed, between the last edit and the moment at which work counted as done.
 
-The checks after the last edit come in, grouped by the program that runs them (`mise run …`, `go …`); one signal a
-program goes out, whose detail names the steps in order. Looking around and git are no part of a recipe.
+Such a moment is a commit, or the end of a turn, of a session that ended well; it belongs to the edits of its own turn.
+One signal goes out for each program that runs the checks (`mise run …`, `go …`); its detail names the checks of every
+moment, so that `recipesteps` can tell which of them most moments have. A moment without any check is none: there was
+nothing to check, or nobody knows whether it passed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recollect.learn.commandwords import checks, heads
+from recollect.learn.checked import commits, passed_checks
 from recollect.learn.reading import Reading, Step
+from recollect.learn.recipesteps import packed_moments
 from recollect.learn.values import Signal
 
-_FEWEST = 2  # steps that make a recipe
+_MOST = 20  # moments of one session that are told
+Moment = dict[str, Step]  # the checks that passed, in order, each with its step
 
 
 def recipe_signals(reading: Reading) -> Iterator[Signal]:
     """The recipes of a session that went well."""
     if reading.digest.outcome != "success":
         return
-    edits = [step.number for step in reading.steps if step.action == "edit" and step.passed]
-    if not edits:
-        return
-    passed: dict[str, dict[str, Step]] = {}
-    for step in reading.steps:
-        if not step.passed or step.action != "shell" or not step.command:
-            continue
-        for head in heads(step.command):
-            if checks(head):
-                passed.setdefault(head.partition(" ")[0], {})[head] = step
-    for program, steps in passed.items():
-        last = {head: step for head, step in steps.items() if step.number > edits[0]}
-        if len(last) < _FEWEST or max(step.number for step in last.values()) < edits[-1]:
-            continue
-        order = sorted(last, key=lambda head: (last[head].number, heads(last[head].command).index(head)))
+    moments = [one for one in _moments(reading) if one][:_MOST]
+    programs = dict.fromkeys(head.partition(" ")[0] for moment in moments for head in moment)
+    for program in programs:
+        of_it = [{head: step for head, step in one.items() if _is_of(head, program)} for one in moments]
+        fullest = max(of_it, key=len)
+        steps = list({step.number: step for step in fullest.values()}.values())
         yield reading.signal(
             "recipe",
             f"checks with {program.casefold()}",
-            f"Work is called done after {', '.join(f'`{head}`' for head in order)}",
-            [event for head in order for event in last[head].events],
-            last[order[-1]].at,
+            f"Work is called done after {', '.join(f'`{head}`' for head in fullest)}",
+            [event for step in steps for event in step.events],
+            steps[-1].at,
             origin="outcome",
-            detail={"program": program, "steps": "\n".join(order)},
+            detail={"program": program, "moments": packed_moments(of_it)},
         )
+
+
+def _is_of(head: str, program: str) -> bool:
+    return head.partition(" ")[0] == program
+
+
+def _moments(reading: Reading) -> Iterator[Moment]:
+    """What passed before each moment of done."""
+    turn, edited, found = -1, False, Moment()
+    for step in reading.steps:
+        now = reading.turn_at(step.place)
+        if now != turn:
+            if edited:
+                yield found
+            turn, edited, found = now, False, Moment()
+        if step.action == "edit" and step.passed:
+            edited, found = True, Moment()
+        elif commits(step):
+            if edited:
+                yield found | dict.fromkeys(passed_checks(step), step)
+            edited, found = False, Moment()
+        else:
+            found |= dict.fromkeys(passed_checks(step), step)
+    if edited:
+        yield found
