@@ -40,6 +40,16 @@ def commits(step: Step) -> bool:
     return step.passed and step.action == "shell" and "git commit" in heads(step.command)
 
 
+def called_done(reading: Reading, step: Step) -> bool:
+    """Whether the work before a step was taken for done: since the last edit a turn ended, or a commit was made."""
+    for one in reversed(reading.steps[: step.number]):
+        if commits(one):
+            return True
+        if one.action == "edit" and one.passed:
+            return reading.turn_at(one.place) < reading.turn_at(step.place)
+    return True  # nothing was edited here: it is the work of before
+
+
 def concerns(reading: Reading, step: Step, path: str) -> bool:
     """Whether a check that failed is about a file: it names the file, its test, or the directory it lies in."""
     text = f"{step.command}\n{reading.outputs.get(step.number, '')[:_LOOKED_AT]}".replace("\\", "/")

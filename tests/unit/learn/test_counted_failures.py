@@ -91,6 +91,19 @@ def test_a_linter_that_could_not_run_has_no_findings(output: str, *, found: bool
     assert ("linter fails" in keys(Told().ask("Lint").run("golangci-lint run", output, 1))) is found
 
 
+FINDING = "a.go:3:1: exported function A should have comment (golint)\n1 issues:"
+
+
+@pytest.mark.parametrize(("done", "counts"), [("", False), ("commit", True), ("turn", True)])
+def test_a_linter_finds_fault_only_with_work_that_was_thought_done(done: str, counts: bool) -> None:
+    told = Told().ask("Add A").edit()
+    if done == "commit":
+        told.run("git commit -m x")
+    elif done == "turn":
+        told.say("Done.").ask("can you lint it")
+    assert ("linter fails" in keys(told.run("golangci-lint run", FINDING, 1))) is counts
+
+
 @pytest.mark.parametrize(
     ("chars", "found"), [("yes\n", True), ("\x03", False), ("", False)], ids=["text", "ctrl-c", "a poll"]
 )

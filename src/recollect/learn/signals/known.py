@@ -1,8 +1,9 @@
 """Which known trouble a failed step is, and whether it counts as one.
 
 A step and its reading come in; a `Trouble` goes out, and no when it only looks like one: a test that asserts something
-about such an error, a linter that did not get to the code, a path that the user had named, output that was cut but
-needed no second look, a module that is missing because of a sandbox or because versions were just changed.
+about such an error, a linter that did not get to the code or was run before the work was done, a path that the user had
+named, output that was cut but needed no second look, a module that is missing because of a sandbox or because versions
+were just changed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import re
 
 from recollect.learn.attribution import after_version_change, refusal_before, refusal_of
+from recollect.learn.checked import called_done
 from recollect.learn.errorlines import has_findings
 from recollect.learn.purpose import named_by_prompt
 from recollect.learn.reading import Reading, Step
@@ -50,7 +52,7 @@ def _counts(reading: Reading, step: Step, found: Trouble) -> bool:
     if found.name == "path not there":
         return not step.tests and not named_by_prompt(reading, step)
     if found.name == "linter fails":
-        return has_findings(present(reading.outputs.get(step.number, "")))
+        return called_done(reading, step) and has_findings(present(reading.outputs.get(step.number, "")))
     if found.name == "output cut":
         return not _TELLS.search(reading.outputs.get(step.number, "")[:_LOOKED_AT]) and _looked_again(reading, step)
     if found.name == "module not installed":
