@@ -1,6 +1,6 @@
 """When recall should be silent: how close the best hit is for questions that can be answered here, and that cannot.
 
-    python bench/abstention.py --data FOLDER [--lexical]
+    python bench/abstention.py --data FOLDER [--lexical] [--exact]
 
 Answerable: a set's questions on their own store. Elsewhere: questions of the other sets on the same store, which knows
 nothing about them. Prints, by size of the store, how many of each the threshold in force lets through.
@@ -65,16 +65,19 @@ def stores(folder: Path) -> list[tuple[str, tuple[Conversation, ...], list[str]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--exact", action="store_true", help="questions by the exact model too")
     parser.add_argument("--lexical", action="store_true")
     parser.add_argument("--model-dir", type=Path, default=REPOSITORY / ".cache/models/all-MiniLM-L6-v2")
     parser.add_argument("--cache", type=Path, default=REPOSITORY / ".cache/bench/vectors")
     options = parser.parse_args()
-    embedder = None if options.lexical else CachedEmbedder(MiniLM(options.model_dir), options.cache)
+    embedder = (
+        None if options.lexical else CachedEmbedder(MiniLM(options.model_dir, quick=not options.exact), options.cache)
+    )
     every = stores(options.data)
     rows = defaultdict(list)
     for name, sessions, questions in every:
         others = [q for other, _, qs in every if other.split()[0] != name.split()[0] for q in qs]
-        memory, place = fresh_store(embedder)
+        memory, place = fresh_store(embedder, "", 0)
         record(memory, sessions, defaultdict(list))
         size = memory.health().counts["turns"]
         pick = random.Random(1)

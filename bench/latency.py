@@ -31,7 +31,7 @@ from recollect import settings
 from recollect.facade import Recollect
 from recollect.ids import uuid7
 from recollect.model import TIERS, Memory, Scope, Tier
-from recollect.models.port import Embedder
+from recollect.models.port import Embedder, for_questions
 from recollect.store.port import Waiting
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -232,7 +232,7 @@ def ask_in_turns(bench: Bench, memory: Recollect, name: str, tiers: tuple[Tier, 
     def ask(mode: str) -> tuple[float, float]:
         question = next(asked)
         if mode == "embedder alone":
-            return clocked(lambda: bench.embedder.embed([question]))
+            return clocked(lambda: for_questions(bench.embedder).embed([question]))
         return clocked(lambda: memory.recall(question, tiers=tiers, mode=mode))
 
     modes = ("embedder alone", "hybrid", "lexical")
@@ -468,7 +468,8 @@ else:
     from recollect.models.tiny import TinyEmbedder
     embedder = TinyEmbedder()
 if what == "embedder":
-    embedder.embed([question])
+    from recollect.models.port import for_questions
+    for_questions(embedder).embed([question])
     used()
     raise SystemExit
 from recollect import settings
@@ -542,14 +543,14 @@ def machine() -> str:
 
 
 def choose_embedder(name: str, model_dir: Path) -> Embedder:
-    """MiniLM from a folder, or the tiny one that needs no weights."""
+    """MiniLM from a folder (`exact`: for questions too), or the tiny one that needs no weights."""
     if name == "tiny":
         from recollect.models.tiny import TinyEmbedder
 
         return TinyEmbedder()
     from recollect.models.minilm import MiniLM
 
-    return MiniLM(model_dir)
+    return MiniLM(model_dir, quick=name != "exact")
 
 
 def arguments(given: list[str] | None) -> argparse.Namespace:
@@ -558,7 +559,7 @@ def arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", help="sections, with commas: " + ", ".join(SECTIONS))
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run, not how fast")
     parser.add_argument("--peers", nargs="?", const=",".join(peers.PEERS), help="compare: " + ", ".join(peers.PEERS))
-    parser.add_argument("--embedder", choices=("minilm", "tiny"), default="minilm")
+    parser.add_argument("--embedder", choices=("minilm", "exact", "tiny"), default="minilm")
     parser.add_argument("--model-dir", type=Path, default=ROOT / ".cache/models/all-MiniLM-L6-v2")
     parser.add_argument("--growth", help="store sizes, with commas")
     parser.add_argument("--peer-rows", type=int, help="memories in the peers' store, half of them one user's")

@@ -1,6 +1,6 @@
 """PrecisionMemBench: does recall return what it must, and nothing else?
 
-    python bench/precision.py --data FOLDER/precisionmembench [--lexical] [--misses] [--consolidate]
+    python bench/precision.py --data FOLDER/precisionmembench [--lexical] [--exact] [--misses] [--consolidate]
 
 A belief becomes a memory: its domain is the project, its name and aliases are tags, superseded and resolved ones are
 superseded and archived, pinned ones are listed and never recalled. Abstention is on: silence is part of the job.
@@ -133,12 +133,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--model-dir", type=Path, default=REPOSITORY / ".cache/models/all-MiniLM-L6-v2")
+    parser.add_argument("--exact", action="store_true", help="questions by the exact model too")
     parser.add_argument("--lexical", action="store_true")
     parser.add_argument("--consolidate", action="store_true", help="after what is learned, as every night")
     parser.add_argument("--misses", action="store_true", help="list what is wrong, case by case")
     options = parser.parse_args()
     cases = json.loads((options.data / "retrieval.cases.json").read_text())
-    embedder = None if options.lexical else MiniLM(options.model_dir)
+    embedder = None if options.lexical else MiniLM(options.model_dir, quick=not options.exact)
     with tempfile.TemporaryDirectory() as folder:
         beliefs = Beliefs(options.data, Path(folder) / "data", embedder, consolidate=options.consolidate)
         results = {case["caseId"]: (case, judge(beliefs, case)) for case in cases}

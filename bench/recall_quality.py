@@ -1,7 +1,7 @@
 """How well recall finds what it should, on public benchmarks, through the library as a program uses it.
 
     python bench/recall_quality.py --data FOLDER [--sets longmemeval,pooled,locomo,realmem] [--limit N] [--lexical]
-                                   [--postgres URL]
+                                   [--exact] [--postgres URL]
 
 No language model is called; abstention is off. Prints one protocol line a set, then the figures for the half that was
 tuned on, the half that is frozen, and both.
@@ -144,11 +144,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="only the first N rounds of each set")
     parser.add_argument("--postgres", default="", help="an empty database to keep it in, as its owner")
     parser.add_argument("--lexical", action="store_true", help="words only, no embedder")
+    parser.add_argument("--exact", action="store_true", help="questions by the exact model too")
     parser.add_argument("--model-dir", type=Path, default=REPOSITORY / ".cache/models/all-MiniLM-L6-v2")
     parser.add_argument("--cache", type=Path, default=REPOSITORY / ".cache/bench/vectors")
     parser.add_argument("--json", type=Path, help="also write the figures there")
     options = parser.parse_args()
-    embedder = None if options.lexical else CachedEmbedder(MiniLM(options.model_dir), options.cache)
+    embedder = (
+        None if options.lexical else CachedEmbedder(MiniLM(options.model_dir, quick=not options.exact), options.cache)
+    )
     figures: dict[str, Any] = {}
     for name in options.sets.split(","):
         started = time.perf_counter()

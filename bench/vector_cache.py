@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.models.port import Embedder
+from recollect.models.port import Embedder, for_questions
 
 
 class CachedEmbedder:
@@ -39,6 +39,11 @@ class CachedEmbedder:
                 data_file.write(made.astype(np.float32).tobytes())
                 key_file.write("".join(f"{key}\n" for key in missing))
         return np.stack([self._vector(key) for key in keys]).astype(np.float32)
+
+    def questions(self) -> Embedder:
+        """Questions are not remembered where another embedder makes their vectors."""
+        found = for_questions(self._inner)
+        return self if found is self._inner else found
 
     def _vector(self, key: str) -> NDArray[np.float32]:
         if key in self._new:

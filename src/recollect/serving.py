@@ -148,10 +148,12 @@ class Serving:
 
     def _warm_up(self) -> None:
         """Load the model before the first question does."""
+        from recollect.models.port import for_questions
+
         with suppress(Exception):  # whatever is wrong with it, questions are answered by words, and say so
             embedder = self.meaning.embedder()
             if embedder is not None:
-                embedder.embed(["ready"])
+                for_questions(embedder).embed(["ready"])
 
     def _embed(self, stopping: Callable[[], bool]) -> float | None:
         """One round: the vectors that wait, unless another process of this machine makes them."""

@@ -69,7 +69,7 @@ class Settings:
     database_pooler: bool = False  # a pooler in transaction mode (PgBouncer) stands between: nothing is prepared there
     database_connections: int = 10  # how many connections one process may hold
     database_statement_seconds: float = 30.0  # what one statement may take; 0: without end
-    vector_memory_bytes: int = 536_870_912  # vectors one process keeps at hand (embedded store): 1.6 kB a memory
+    vector_memory_bytes: int = 536_870_912  # vectors one process keeps at hand: 1.6 kB a memory
     vector_engine: str = "store"  # what finds the nearest vectors: store (itself), lancedb or qdrant beside it
     vector_engine_url: str = ""  # where that is: a folder, object storage (s3://…) or http://…; empty: a folder here
     vector_engine_api_key: str = ""  # key for that server; never shown
@@ -84,6 +84,7 @@ class Settings:
     embedding_dim: int = 1536  # dimension of that model's vectors
     embedding_api_key: str = ""  # key for that endpoint; never shown
     threads: int = 1  # threads the embedder may use
+    quick_questions: bool = True  # minilm: embed questions with 8-bit weights, where the processor multiplies exactly
     llm: str = "none"  # language model: none, anthropic, openai (any OpenAI-compatible endpoint) or command
     llm_url: str = ""  # base URL of the language model's endpoint; empty means the provider's own
     llm_model: str = ""  # model name at that endpoint

@@ -86,6 +86,13 @@ def open_memory(args: Namespace, *, everywhere: bool = False) -> Recollect:
     return open_place(find_place(args, everywhere=everywhere))
 
 
+def open_to_ask(args: Namespace) -> Recollect:
+    """The same for one question: to make the weights for quick ones would take longer than it spares."""
+    place = find_place(args)
+    settings = replace(place.loaded.settings, quick_questions=False)
+    return open_place(place._replace(loaded=replace(place.loaded, settings=settings)))
+
+
 def open_place(place: Place) -> Recollect:
     """The memory of a place."""
     from recollect.facade import Recollect

@@ -2,6 +2,7 @@
 
 Nobody waits for company: who comes while the model is free has it alone, and those who come while it works are its next
 batch. Large requests (texts to be kept, not questions) go by themselves, so that no question waits behind them.
+An embedder that has another one for questions needs none of this: that one takes each by itself, all at once.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from recollect.models.port import for_questions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,6 +64,11 @@ class Batched:
             raise wish.error
         assert wish.made is not None
         return wish.made
+
+    def questions(self) -> Embedder:
+        """The one that the embedder has for questions, else this one, where they are embedded together."""
+        found = for_questions(self._embedder)
+        return self if found is self._embedder else found
 
     def _batch(self, wish: _Wish) -> list[_Wish]:
         """This wish and those who wait with it, as many as fit."""

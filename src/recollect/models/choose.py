@@ -18,7 +18,7 @@ def choose(settings: Settings) -> tuple[Embedder | None, str | None]:
             return None, "the embedding model is not installed: run `recollect model install`"
         from recollect.models.minilm import MiniLM
 
-        return MiniLM(folder, settings.threads), None
+        return MiniLM(folder, settings.threads, quick=settings.quick_questions), None
     if settings.embedder == "remote":
         from recollect.models.remote import RemoteEmbedder
 

@@ -14,6 +14,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from recollect.errors import ModelUnavailable
 
@@ -43,9 +44,14 @@ def number(field: int, value: int) -> bytes:
     return varint(field << 3) + varint(value)
 
 
+def head(field: int, length: int) -> bytes:
+    """What stands before so many bytes."""
+    return varint(field << 3 | 2) + varint(length)
+
+
 def chunk(field: int, value: bytes | str) -> bytes:
     data = value.encode() if isinstance(value, str) else value
-    return varint(field << 3 | 2) + varint(len(data)) + data
+    return head(field, len(data)) + data
 
 
 def attribute(name: str, value: Attribute) -> bytes:
@@ -56,9 +62,10 @@ def attribute(name: str, value: Attribute) -> bytes:
     return chunk(1, name) + b"".join(number(8, item) for item in value) + number(20, 7)
 
 
-def node(kind: str, inputs: Sequence[str], output: str, attributes: Mapping[str, Attribute]) -> bytes:
+def node(kind: str, inputs: Sequence[str], output: str, attributes: Mapping[str, Attribute], domain: str = "") -> bytes:
     ends = b"".join(chunk(1, name) for name in inputs) + chunk(2, output) + chunk(3, f"make_{output}")
-    return ends + chunk(4, kind) + b"".join(chunk(5, attribute(*pair)) for pair in attributes.items())
+    made = ends + chunk(4, kind) + b"".join(chunk(5, attribute(*pair)) for pair in attributes.items())
+    return made + chunk(7, domain) if domain else made
 
 
 def tensor(name: str, kind: int, shape: Sequence[int]) -> bytes:
@@ -83,7 +90,7 @@ class Weights:
     """The table of contents of a safetensors file, checked against the shapes the graph expects."""
 
     def __init__(self, path: Path) -> None:
-        self.file_name = path.name
+        self.path = path
         try:
             size = path.stat().st_size
             with path.open("rb") as file:
@@ -118,48 +125,69 @@ def damaged() -> ModelUnavailable:
 class Graph:
     """Nodes and tensors written so far; every method returns the name of what it made."""
 
+    opsets: ClassVar[Mapping[str, int]] = {"": OPSET}  # by domain: which version of its operators is meant
+
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
         self._nodes: list[bytes] = []
-        self._tensors: dict[str, bytes] = {}
+        self._tensors: dict[str, tuple[bytes, ...]] = {}  # in pieces: large ones are copied once, at the end
 
-    def op(self, kind: str, *inputs: str, output: str = "", **attributes: Attribute) -> str:
+    def op(self, kind: str, *inputs: str, output: str = "", domain: str = "", **attributes: Attribute) -> str:
         output = output or f"v{len(self._nodes)}"
-        self._nodes.append(node(kind, inputs, output, attributes))
+        self._nodes.append(node(kind, inputs, output, attributes, domain))
         return output
 
     def ints(self, *values: int) -> str:
         """A one-dimensional constant."""
         name = "ints_" + "_".join(map(str, values))
-        self._tensors[name] = tensor(name, INT64, (len(values),)) + chunk(9, struct.pack(f"<{len(values)}q", *values))
-        return name
+        return self.kept(name, INT64, (len(values),), struct.pack(f"<{len(values)}q", *values))
 
     def real(self, value: float) -> str:
         """A scalar constant."""
-        name = f"real_{value!r}"
-        self._tensors[name] = tensor(name, FLOAT, ()) + chunk(9, struct.pack("<f", value))
+        return self.kept(f"real_{value!r}", FLOAT, (), struct.pack("<f", value))
+
+    def kept(self, name: str, kind: int, shape: Sequence[int], data: bytes) -> str:
+        """A tensor that is part of the model itself."""
+        self._tensors[name] = tensor(name, kind, shape) + head(9, len(data)), data
         return name
 
     def weight(self, name: str, *shape: int) -> str:
         """A tensor that stays in the weights file."""
         place = self._weights.find(name, shape)
-        where = {"location": self._weights.file_name, "offset": str(place.offset), "length": str(place.length)}
+        where = {"location": self._weights.path.name, "offset": str(place.offset), "length": str(place.length)}
         entries = b"".join(chunk(13, chunk(1, key) + chunk(2, value)) for key, value in where.items())
-        self._tensors[name] = tensor(name, FLOAT, shape) + entries + number(14, 1)
+        self._tensors[name] = (tensor(name, FLOAT, shape) + entries + number(14, 1),)
         return name
 
+    def linear(self, x: str, name: str, inward: int, outward: int) -> str:
+        """Gemm reads the weight as PyTorch stores it, transposed, so it can stay where it lies."""
+        weight, bias = self.weight(f"{name}.weight", outward, inward), self.weight(f"{name}.bias", outward)
+        return self.op("Gemm", x, weight, bias, transB=1)
+
     def model(self) -> bytes:
-        graph = b"".join(chunk(1, made) for made in self._nodes) + chunk(2, "minilm")
-        graph += b"".join(chunk(5, made) for made in self._tensors.values())
-        graph += chunk(11, value_info("ids", INT64, ("texts", "tokens")))
-        graph += chunk(12, value_info("vectors", FLOAT, ("texts", WIDTH)))
-        opset = chunk(1, "") + number(2, OPSET)
-        return number(1, IR_VERSION) + chunk(2, "recollect") + chunk(7, graph) + chunk(8, opset)
+        ends = chunk(11, value_info("ids", INT64, ("texts", "tokens")))
+        return self.between(ends + chunk(12, value_info("vectors", FLOAT, ("texts", WIDTH))))
+
+    def between(self, ends: bytes) -> bytes:
+        """The serialised model of all that was written, with these inputs and outputs."""
+        graph = [chunk(1, made) for made in self._nodes] + [chunk(2, "minilm")]
+        for pieces in self._tensors.values():
+            graph += [head(5, sum(map(len, pieces))), *pieces]
+        graph.append(ends)
+        opsets = [chunk(8, chunk(1, domain) + number(2, version)) for domain, version in self.opsets.items()]
+        begin = number(1, IR_VERSION) + chunk(2, "recollect") + head(7, sum(map(len, graph)))
+        return b"".join([begin, *graph, *opsets])
 
 
 def build_model(weights_file: Path) -> bytes:
     """Return the serialised model; its tensors are found relative to the folder of `weights_file`."""
     graph = Graph(Weights(weights_file))
+    write_encoder(graph)
+    return graph.model()
+
+
+def write_encoder(graph: Graph) -> None:
+    """The whole way from token ids to unit vectors."""
     shape = graph.op("Shape", "ids")
     present = graph.op("Cast", graph.op("Cast", "ids", to=BOOL), to=FLOAT)
     hide = graph.op("Mul", graph.op("Sub", graph.real(1.0), present), graph.real(MASKED))
@@ -169,7 +197,6 @@ def build_model(weights_file: Path) -> bytes:
     for number_ in range(LAYERS):
         x = encode(graph, f"encoder.layer.{number_}.", x, hide, split)
     pool(graph, x, shape, present)
-    return graph.model()
 
 
 def embed_tokens(graph: Graph, shape: str) -> str:
@@ -187,16 +214,16 @@ def embed_tokens(graph: Graph, shape: str) -> str:
 def encode(graph: Graph, layer: str, x: str, hide: str, split: str) -> str:
     """One transformer layer: attention, then the inner network, each added to what came in and normed."""
     attended = attend(graph, f"{layer}attention.self.", x, hide, split)
-    attended = linear(graph, attended, f"{layer}attention.output.dense", WIDTH, WIDTH)
+    attended = graph.linear(attended, f"{layer}attention.output.dense", WIDTH, WIDTH)
     x = norm(graph, graph.op("Add", attended, x), f"{layer}attention.output.LayerNorm")
-    inner = gelu(graph, linear(graph, x, f"{layer}intermediate.dense", WIDTH, INNER))
-    inner = linear(graph, inner, f"{layer}output.dense", INNER, WIDTH)
+    inner = gelu(graph, graph.linear(x, f"{layer}intermediate.dense", WIDTH, INNER))
+    inner = graph.linear(inner, f"{layer}output.dense", INNER, WIDTH)
     return norm(graph, graph.op("Add", inner, x), f"{layer}output.LayerNorm")
 
 
 def attend(graph: Graph, place: str, x: str, hide: str, split: str) -> str:
     def heads(role: str, order: Sequence[int]) -> str:
-        flat = linear(graph, x, f"{place}{role}", WIDTH, WIDTH)
+        flat = graph.linear(x, f"{place}{role}", WIDTH, WIDTH)
         return graph.op("Transpose", graph.op("Reshape", flat, split), perm=order)
 
     query, key, value = heads("query", (0, 2, 1, 3)), heads("key", (0, 2, 3, 1)), heads("value", (0, 2, 1, 3))
@@ -204,12 +231,6 @@ def attend(graph: Graph, place: str, x: str, hide: str, split: str) -> str:
     shares = graph.op("Softmax", graph.op("Add", scores, hide), axis=-1)
     mixed = graph.op("Transpose", graph.op("MatMul", shares, value), perm=(0, 2, 1, 3))
     return graph.op("Reshape", mixed, graph.ints(-1, WIDTH))
-
-
-def linear(graph: Graph, x: str, name: str, inward: int, outward: int) -> str:
-    """Gemm reads the weight as PyTorch stores it, transposed, so it can stay where it lies."""
-    weight, bias = graph.weight(f"{name}.weight", outward, inward), graph.weight(f"{name}.bias", outward)
-    return graph.op("Gemm", x, weight, bias, transB=1)
 
 
 def norm(graph: Graph, x: str, name: str) -> str:

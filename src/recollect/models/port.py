@@ -7,7 +7,7 @@ In: texts. Out: one row per text, in the same order, each of length one. Nothing
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from recollect.errors import BadVector
 
@@ -32,6 +32,18 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return an array of shape (len(texts), dim) whose rows are L2-normalised."""
         ...
+
+
+@runtime_checkable
+class AskedOtherwise(Protocol):
+    """An embedder that has another one for questions, whose vectors may be held against its own."""
+
+    def questions(self) -> Embedder: ...
+
+
+def for_questions(embedder: Embedder) -> Embedder:
+    """Who embeds questions: most embedders themselves. What it makes is compared, and never kept."""
+    return embedder.questions() if isinstance(embedder, AskedOtherwise) else embedder
 
 
 def check_vectors(array: Any, n: int, dim: int) -> NDArray[np.float32]:

@@ -77,9 +77,9 @@ class Meaning:
         known = self._asked.get((whose, query))
         if known is not None:
             return known
-        from recollect.models.port import check_vectors
+        from recollect.models.port import check_vectors, for_questions
 
-        made: Matrix = check_vectors(embedder.embed([query]), 1, embedder.dim)[0]
+        made: Matrix = check_vectors(for_questions(embedder).embed([query]), 1, embedder.dim)[0]
         with self._lock:
             while len(self._asked) >= _REMEMBERED:
                 self._asked.pop(next(iter(self._asked)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.cli.filters import add_recall_flags, recall_options
-from recollect.cli.opening import find_place, open_memory, open_place
+from recollect.cli.opening import find_place, open_memory, open_place, open_to_ask
 from recollect.cli.values import text_of, whole
 from recollect.cli.wording import in_words
 from recollect.errors import InvalidInput
@@ -57,7 +57,7 @@ def _recall(args: Namespace, console: Output) -> int:
     if args.host not in (None, "prompt"):
         raise InvalidInput(f"--host {args.host} goes with --standing", hint="With a question: --host prompt.")
     query, options = text_of(args.query), recall_options(args)
-    with open_memory(args) as memory:
+    with open_to_ask(args) as memory:
         if args.mode != "lexical":
             from recollect.cli.vectors import catch_up
 

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 OWNER = Scope("demo", "you")
 _OUTCOMES = ("added", "superseding")
-_OWN = ("embedder", "embedding_url", "embedding_model", "embedding_dim", "embedding_api_key", "threads")
+_OWN = (
+    *("embedder", "embedding_url", "embedding_model", "embedding_dim", "embedding_api_key", "threads"),
+    "quick_questions",
+)
 
 
 class Ask(NamedTuple):

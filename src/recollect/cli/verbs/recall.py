@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from recollect.cli.filters import add_recall_flags, recall_options
-from recollect.cli.opening import open_memory
+from recollect.cli.opening import open_to_ask
 from recollect.cli.values import text_of, whole
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, console: Output) -> int:
     query, options = text_of(args.query), recall_options(args)
-    with open_memory(args) as memory:
+    with open_to_ask(args) as memory:
         if args.mode != "lexical":
             from recollect.cli.vectors import catch_up
 
