@@ -27,5 +27,5 @@ def test_vectors_that_do_not_fit_are_read_again_and_answers_stay_the_same(tmp_pa
         found = opened(scope).recall("what is the parrot called", abstain=False, tiers=("memory",))
         assert [hit.content for hit in found.hits] == [f"the parrot of {scope.user} is called Figaro"]
         assert found.mode == "hybrid"
-    assert len(store.search._matrices) == kept
+    assert len(store.search.memory) == kept
     store.close()

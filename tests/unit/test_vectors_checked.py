@@ -92,12 +92,12 @@ def test_slightly_off_becomes_one(length: float, angle: float) -> None:
 @pytest.mark.parametrize("spoilt", [float("nan"), float("inf"), 65504.0, 0.9], ids=["nan", "inf", "huge", "too long"])
 def test_a_damaged_vector_in_memory_wins_no_question(spoilt: float) -> None:
     """P06: a flipped bit in a stored vector must neither raise nor rank."""
-    from recollect.store.sqlite.matrix import VectorMatrix
+    from recollect.store.rows.matrix import VectorMatrix
 
     good = np.zeros(8, np.float16)
     good[0] = 1.0
     bad = good.copy()
     bad[1] = spoilt
-    matrix = VectorMatrix(8, 0)
+    matrix = VectorMatrix(8)
     matrix.add([(1, 10, 1, bad.tobytes()), (2, 20, 1, good.tobytes())])
-    assert matrix.search(good.astype(np.float32), 5) == [(20, 1.0), (10, 0.0)]
+    assert matrix.view.search(good.astype(np.float32), 5) == [(20, 1.0), (10, 0.0)]

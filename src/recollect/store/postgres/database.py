@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import psycopg
 from psycopg.adapt import Loader
@@ -27,15 +27,20 @@ from psycopg.types.string import TextLoader
 from recollect.errors import ForkedHandle, InvalidInput, ScopeError, StoreUnavailable
 from recollect.model import Scope, Tier
 from recollect.store.postgres.connecting import Linked, Pool, store_error
+from recollect.store.postgres.halfvec import Halfvec, HalfvecDumper
 from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Rows, Tx, require_member
 from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries
 from recollect.store.stems import stems
 from recollect.store.terms import Terms
 
+if TYPE_CHECKING:
+    from recollect.store.rows.matrix import VectorView
+
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _NOTHING: Mapping[str, object] = {}
 LOCK_TIMEOUT = "30s"
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 ONLY_READS = "RC001"  # what `enter` raises when a member who may only read wants to write
 # How often a word stands in a document, in steps: what is between counts as the nearest. bm25 hardly tells more apart.
 STEPS: Mapping[Tier, tuple[float, ...]] = {
@@ -74,6 +79,18 @@ def set_up(connection: Linked) -> None:
     connection.adapters.register_loader("timestamptz", _IsoLoader)
     for name in ("json", "jsonb"):
         connection.adapters.register_loader(name, TextLoader)
+    connection.adapters.register_dumper(Halfvec, HalfvecDumper)
+
+
+class Sizes(NamedTuple):
+    """How much an owner has of a tier: documents, their words, those with vectors, vectors; and as of which change."""
+
+    rows: int
+    words: int
+    vectored: int
+    vectors: int
+    stamp: int  # another one each time the vectors change
+    server: str  # since when it runs: stamps of another past say nothing
 
 
 class PostgresTx(Tx):
@@ -84,7 +101,8 @@ class PostgresTx(Tx):
     def __init__(self, connection: psycopg.Connection[Any], scope: Scope | None, rows: Rows | None) -> None:
         super().__init__(scope, rows)
         self.connection = connection
-        self.sizes: dict[Tier, tuple[int, ...] | None] = {}  # how much the owner has, once it was asked
+        self.sizes: dict[Tier, Sizes] | None = None  # how much the owner has, once it was asked
+        self.views: dict[Tier, VectorView | None] = {}  # the owner's vectors, once they were looked for
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         """Run a query; whose transaction it is need not be said."""
@@ -92,6 +110,19 @@ class PostgresTx(Tx):
         if self.rows is not None:
             known["owner"] = self.rows.owner  # type: ignore[assignment]
         return self.connection.execute(QUERIES[query], {**known, **params})
+
+    def take_sizes(self, rows: Sequence[Sequence[Any]]) -> dict[Tier, Sizes]:
+        """Keep what `search.sizes` told."""
+        self.sizes = {tier: Sizes(*sizes) for tier, *sizes in rows}
+        return self.sizes
+
+    def raw(self, query: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        """The rows of a query, sent as the server has them: half as long, and a vector is its bytes."""
+        assert self.scope is not None
+        assert self.rows is not None
+        known = {"tenant": self.scope.tenant, "owner": self.rows.owner}
+        with self.connection.cursor(binary=True) as cursor:
+            return cursor.execute(QUERIES[query], {**known, **params}).fetchall()
 
     def find(self) -> Rows | None:
         return self.rows
@@ -192,7 +223,7 @@ class Database:
     @contextmanager
     def together(self, scope: Scope) -> Iterator[None]:
         """Within it, what this thread reads for the scope is read in one transaction, as of one moment."""
-        with self.snapshot(scope) as tx:
+        with self._transaction(scope, _SNAPSHOT, writing=False, sizes=True) as tx:
             outer = getattr(self._mine, "reading", None)
             try:
                 self._mine.reading = tx
@@ -202,7 +233,21 @@ class Database:
 
     def snapshot(self, scope: Scope | None) -> Any:
         """A transaction whose statements all see the same moment."""
-        return self._transaction(scope, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", writing=False)
+        return self._transaction(scope, _SNAPSHOT, writing=False)
+
+    def alone(self, query: str) -> tuple[Any, ...] | None:
+        """The row of one query about nobody's rows: a transaction by itself, in one round trip."""
+        self._usable()
+        connection = self.pool.getconn()
+        try:
+            with _translated():
+                found: tuple[Any, ...] | None = connection.execute(QUERIES[query]).fetchone()
+                return found
+        except BaseException:
+            connection.close()  # in the middle of something, or broken: the pool makes another
+            raise
+        finally:
+            self.pool.putconn(connection)
 
     @contextmanager
     def write(self, scope: Scope | None) -> Iterator[PostgresTx]:
@@ -223,7 +268,9 @@ class Database:
         return self._transaction(scope, "BEGIN", writing=False)
 
     @contextmanager
-    def _transaction(self, scope: Scope | None, begin: str, *, writing: bool) -> Iterator[PostgresTx]:
+    def _transaction(
+        self, scope: Scope | None, begin: str, *, writing: bool, sizes: bool = False
+    ) -> Iterator[PostgresTx]:
         self._usable()
         connection = self.pool.getconn()
         try:
@@ -231,7 +278,7 @@ class Database:
                 tx = PostgresTx(connection, scope, None)
                 tx.terms, tx.heads = self.terms, {}
                 try:
-                    _enter(tx, begin, writing)
+                    _enter(tx, begin, writing, sizes)
                     yield tx
                     connection.execute("COMMIT")
                 except Exception:
@@ -257,8 +304,8 @@ class Database:
         self.pool.close()
 
 
-def _enter(tx: PostgresTx, begin: str, writing: bool) -> None:
-    """Begin a transaction for its scope, in one round trip."""
+def _enter(tx: PostgresTx, begin: str, writing: bool, sizes: bool) -> None:
+    """Begin a transaction for its scope in one round trip; with `sizes`, it tells how much the owner has, too."""
     if tx.scope is None:
         tx.connection.execute(begin)
         return
@@ -266,12 +313,15 @@ def _enter(tx: PostgresTx, begin: str, writing: bool) -> None:
         with tx.connection.pipeline():
             tx.connection.execute(begin)
             answer = tx.connection.execute(QUERIES["sessions.enter"], tx.entry_params(writing, making=False))
+            found = tx.connection.execute(QUERIES["search.sizes"]) if sizes else None
     except psycopg.OperationalError as error:
         if isinstance(error.__context__, KeyboardInterrupt):  # what it left of the pipeline is told in its place
             raise error.__context__ from None
         raise
     row = answer.fetchone()
     tx.rows = None if row is None else Rows(*row)
+    if found is not None:
+        tx.take_sizes(found.fetchall())
     if tx.rows is None:
         require_member(tx.scope)
 

@@ -3,6 +3,10 @@
 Vectors are compared exactly up to `EXACT` of them, and above it through the approximate index, asked for more until
 enough of what it gives passes the filter; what it cannot give is looked for exactly. So a scope gets its true
 neighbours whatever its share of the table is.
+
+Exactly means in this process, once an owner has asked before: their vectors are kept, and each transaction takes them
+only if their stamp is the one that it sees. Behind it, what changed is read first; before it, or while another thread
+reads, the database compares. So nobody waits, and nobody is answered from what their transaction does not see.
 """
 
 from __future__ import annotations
@@ -15,30 +19,41 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
-from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx
-from recollect.store.postgres.vectors import as_text
+from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx, Sizes
+from recollect.store.postgres.halfvec import Halfvec, read_sent
 from recollect.store.rows.search import RowSearch, search_filter, visible
 from recollect.store.rows.tx import Rows, Tx
+from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, Place, VectorMemory
 from recollect.store.searchtext import WEAKER_SHARE
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
+    from recollect.store.rows.matrix import VectorView
 
 _FEW = 200  # documents under which every word is looked for
-_REMEMBERED = 10_000  # words whose frequency is kept in mind
+_REMEMBERED = 50_000  # words whose frequency is kept in mind
 _FIRST_LOOK = 64  # how many of the nearest documents are held against the filter at first
 EXACT = 20_000  # vectors of one owner and tier up to which all of them are compared
 SHARE = 0.1  # of all vectors, from which the approximate index finds an owner's without going through all others
 _SPREAD = 4  # vectors asked of that index for each document wanted: some have several
+KEPT = 50_000  # vectors of one owner and tier up to which they are kept in this process: 77 MB
+_STAMP, _DROPPED, _VECTORED = 0, 1, 2  # what `search.changed` says beside the vectors
+_FLOATS = 4 * 384  # bytes that a vector takes here, about
+_QUICK = 200  # vectors that are read as soon as a query is answered
+_UNREAD = -1  # before every stamp
 
 
 class PostgresSearch(RowSearch):
     """The legs of recall over one database."""
 
-    def __init__(self, database: Database, *, exact: int = EXACT) -> None:
+    def __init__(
+        self, database: Database, *, exact: int = EXACT, vector_memory: int = VECTOR_MEMORY_BYTES, kept: int = KEPT
+    ) -> None:
         super().__init__(database)
         self.exact = exact
+        self.memory = VectorMemory(vector_memory)
+        self._kept = kept
         self._frequencies: OrderedDict[tuple[int, str, str], tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -64,7 +79,7 @@ class PostgresSearch(RowSearch):
             }
             look = max(4 * limit, _FIRST_LOOK)
             while True:
-                found = [Match(*row) for row in tx.run(f"search.lexical_{tier}", {**params, "look": look})]
+                found = [Match(*row) for row in tx.run(f"search.lexical_{tier}", {**params, "look": look}).fetchall()]
                 if len(found) >= limit or look >= size:
                     return found[:limit]
                 look *= 8
@@ -91,14 +106,15 @@ class PostgresSearch(RowSearch):
         with self._db.read(scope) as tx:
             rows = tx.rows
             sizes = rows and _sizes(tx, tier)
-            if rows is None or not sizes or not sizes[3]:
+            if rows is None or not sizes or not sizes.vectors:
                 return []
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:
-                nearest = self._nearest(tx, tier, query, look, *sizes[2:])
+                nearest = self._nearest(tx, tier, query, look, sizes)
                 docs = tx.many([doc for doc, _ in nearest])
-                allowed = {row[0]: row for row in tx.run(f"search.allowed_{tier}", {**params, "docs": docs})}
+                answer = tx.run(f"search.allowed_{tier}", {**params, "docs": docs})
+                allowed = {row[0]: row for row in answer.fetchall()}
                 if len(allowed) >= limit or len(nearest) < look:
                     found = [Match(doc, score, *allowed[doc][1:]) for doc, score in nearest if doc in allowed]
                     return found[:limit]
@@ -110,7 +126,10 @@ class PostgresSearch(RowSearch):
             if tx.rows is None or not docs:
                 return {}
             seen = visible(tx, tx.rows, tier, docs)
-            params = {"tier": tier, "docs": tx.many(seen), "query": as_text(query), "weaker": WEAKER_SHARE}
+            view = self._small_view(tx, tier)
+            if view is not None and view.dim == len(query):
+                return view.cosines(query, seen)
+            params = {"tier": tier, "docs": tx.many(seen), "query": Halfvec.of(query), "weaker": WEAKER_SHARE}
             return dict(tx.run("search.cosines", params).fetchall())
 
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]:
@@ -121,8 +140,11 @@ class PostgresSearch(RowSearch):
             if tx.rows is None or not docs:
                 return {}
             seen = visible(tx, tx.rows, tier, docs)
+            view = self._small_view(tx, tier)
+            if view is not None:
+                return view.vectors(seen)
             found: dict[int, list[bytes]] = defaultdict(list)
-            for doc, sent in tx.run("search.vectors", {"tier": tier, "docs": tx.many(seen)}):
+            for doc, sent in tx.run("search.vectors", {"tier": tier, "docs": tx.many(seen)}).fetchall():
                 found[doc].append(sent[4:])  # after the dimension and what pgvector keeps free
         return {
             doc: np.frombuffer(b"".join(rows), dtype=">f2").astype(np.float32).reshape(len(rows), -1)
@@ -133,19 +155,51 @@ class PostgresSearch(RowSearch):
         """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
         with self._db.read(scope) as tx:
             found = tx.rows and _sizes(tx, tier)
-            return int(found[2]) if found else 0
+            return found.vectored if found else 0
 
-    def _nearest(
-        self, tx: Tx, tier: Tier, query: Matrix, limit: int, documents: int, vectors: int
-    ) -> list[tuple[int, float]]:
+    def _nearest(self, tx: Tx, tier: Tier, query: Matrix, limit: int, sizes: Sizes) -> list[tuple[int, float]]:
         """The nearest documents, by the approximate index where that is both faster and right, else exactly."""
-        params: dict[str, object] = {"tier": tier, "query": as_text(query), "limit": limit, "weaker": WEAKER_SHARE}
-        if vectors > self.exact:
-            found = _nearby(tx, params, vectors)
-            if len(found) >= min(limit, documents):
+        params: dict[str, object] = {"tier": tier, "query": Halfvec.of(query), "limit": limit, "weaker": WEAKER_SHARE}
+        if sizes.vectors > self.exact:
+            found = _nearby(tx, params, sizes.vectors)
+            if len(found) >= min(limit, sizes.vectored):
                 return found[:limit]
-        name = "search.nearest_plain" if documents == vectors else "search.nearest"
-        return [(doc, score) for doc, score in tx.run(name, params)]
+        view = self._view(tx, tier, sizes)
+        if view is not None and view.dim == len(query):
+            return view.search(query, limit)
+        name = "search.nearest_plain" if sizes.vectored == sizes.vectors else "search.nearest"
+        return tx.run(name, params).fetchall()
+
+    def _small_view(self, tx: Tx, tier: Tier) -> VectorView | None:
+        """The vectors of an owner whom the approximate index is not for: of the others a few are asked for quickly."""
+        sizes = _sizes(tx, tier)
+        return None if sizes is None or not 0 < sizes.vectors <= self.exact else self._view(tx, tier, sizes)
+
+    def _view(self, tx: Tx, tier: Tier, sizes: Sizes) -> VectorView | None:
+        """The owner's vectors as this transaction sees them; None when the database is to compare. Looked for once."""
+        assert isinstance(tx, PostgresTx)
+        if sizes.vectors > self._kept:
+            return None
+        if tier not in tx.views:
+            tx.views[tier] = self._found_view(tx, tier, sizes)
+        return tx.views[tier]
+
+    def _found_view(self, tx: PostgresTx, tier: Tier, sizes: Sizes) -> VectorView | None:
+        assert tx.rows is not None
+        place = self.memory.ask((sizes.server, tx.rows.owner, tier))
+        matrix = place.matrix
+        if matrix is not None and matrix.view.stamp >= sizes.stamp:
+            view = matrix.view
+            return view if view.stamp == sizes.stamp else None  # a transaction from before the last change
+        if matrix is None and not self.memory.is_worth(place, sizes.vectors * _FLOATS, at_once=sizes.vectors <= _QUICK):
+            return None
+        if not place.lock.acquire(blocking=False):
+            return None
+        try:
+            return _brought_up(tx, tier, place)
+        finally:
+            place.lock.release()
+            self.memory.make_room(place)
 
     def _holding(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
         """How many documents hold each word, remembered while the owner has about as many."""
@@ -183,19 +237,47 @@ def _weight(size: int, holding: int) -> float:
     return math.log((size - holding + 0.5) / (holding + 0.5))
 
 
-def _sizes(tx: Tx, tier: Tier) -> tuple[int, ...] | None:
-    """Documents, words, documents with vectors, vectors of the owner; asked once in a transaction."""
+def _sizes(tx: Tx, tier: Tier) -> Sizes | None:
+    """How much the owner has of a tier; asked once in a transaction, of all tiers."""
     assert isinstance(tx, PostgresTx)
-    if tier not in tx.sizes:
-        tx.sizes[tier] = tx.run("search.size", {"tier": tier}).fetchone()
-    return tx.sizes[tier]
+    sizes = tx.take_sizes(tx.run("search.sizes").fetchall()) if tx.sizes is None else tx.sizes
+    return sizes.get(tier)
 
 
 def _size(tx: Tx, tier: Tier) -> tuple[int, float]:
     """How many documents the owner has, and how many words they have on average."""
     found = _sizes(tx, tier)
-    documents, words = (found[0], found[1]) if found else (0, 0)
+    documents, words = (found.rows, found.words) if found else (0, 0)
     return documents, max(1.0, words / documents) if documents else 1.0
+
+
+def _brought_up(tx: PostgresTx, tier: Tier, place: Place) -> VectorView | None:
+    """What a place holds, after what changed was read into it; None when this transaction cannot tell."""
+    import numpy as np
+
+    from recollect.store.rows.matrix import VectorMatrix
+
+    matrix = place.matrix
+    seen = _UNREAD if matrix is None else matrix.view.stamp
+    rows = tx.raw("search.changed", {"tier": tier, "seen": seen})
+    told = {row[1]: row[0] for row in rows if row[3] is None}
+    sent = read_sent([row for row in rows if row[3] is not None])
+    if not told or told[_STAMP] < seen or sent is None:
+        return None  # another thread read further than this transaction sees, or the vectors are of two models
+    there = None
+    if matrix is None or (sent.dim and sent.dim != matrix.dim):
+        if matrix is not None:  # of another model: of those before nothing is there, and all are read
+            place.matrix = None
+            return _brought_up(tx, tier, place)
+        matrix = VectorMatrix(sent.dim, scaled=True)
+    elif told[_DROPPED] > seen or len(np.union1d(matrix.view.docs, sent.docs)) != told[_VECTORED]:
+        ((stamp, left),) = tx.raw("search.vectored", {"tier": tier})
+        if stamp != told[_STAMP]:
+            return None  # changed again in between: next time
+        there = np.frombuffer(left or b"", dtype=">i8").astype(np.int64)
+    matrix.put(told[_STAMP], sent.docs, sent.leading, sent.heights, sent.blocks(), only=there)
+    place.matrix = matrix
+    return matrix.view
 
 
 def _nearby(tx: Tx, params: dict[str, object], vectors: int) -> list[tuple[int, float]]:
@@ -205,7 +287,8 @@ def _nearby(tx: Tx, params: dict[str, object], vectors: int) -> list[tuple[int, 
         return []
     wanted = int(str(params["limit"]))
     tx.run("search.careful")
-    docs = [row[0] for row in tx.run(_nearby_query(found[0], found[1]), {**params, "limit": _SPREAD * wanted})]
+    near = tx.run(_nearby_query(found[0], found[1]), {**params, "limit": _SPREAD * wanted}).fetchall()
+    docs = [row[0] for row in near]
     scores = dict(tx.run("search.cosines", {**params, "docs": tx.many(docs)}).fetchall())
     return sorted(scores.items(), key=lambda one: (-one[1], one[0]))
 

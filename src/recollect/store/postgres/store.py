@@ -75,12 +75,12 @@ class PostgresStore:
         )
         try:
             self.database = Database(self._pool, terms_of(settings, queued=queued))
-            self._make_ports()
+            self._make_ports(settings.vector_memory_bytes)
         except BaseException:
             self._pool.close()
             raise
 
-    def _make_ports(self) -> None:
+    def _make_ports(self, vector_memory: int) -> None:
         self.sessions = RowSessions(self.database)
         self.bodies = PostgresBodies(self.database)
         self.captures = RowCaptures(self.database, self.bodies)
@@ -90,7 +90,7 @@ class PostgresStore:
         self.gists = RowGists(self.database)
         self.memories = PostgresMemories(self.database)
         self.contexts = RowContexts(self.database, self.memories)
-        self.search = PostgresSearch(self.database)
+        self.search = PostgresSearch(self.database, vector_memory=vector_memory)
         self.vectors = PostgresVectors(self.database)
         self.use = RowUse(self.database)
         self.keeping = PostgresKeeping(self.database, self.bodies, self.use)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from recollect.model import TIERS, Scope, Tier
 from recollect.store.port import Waiting
+from recollect.store.postgres.database import Database
 from recollect.store.rows import index
 from recollect.store.rows.tx import Tx
 from recollect.store.rows.vectors import Queued, RowVectors, activate, in_turn
@@ -24,6 +25,16 @@ def as_text(vector: Matrix) -> str:
 
 class PostgresVectors(RowVectors):
     """The queue of texts without a vector, and the vectors."""
+
+    _db: Database
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+
+    def model(self) -> tuple[str, int] | None:
+        """Name and dimension of the model the vectors are of; None while there are none. Every question asks it."""
+        found = self._db.alone("vectors.active")
+        return None if found is None else (found[1], found[2])
 
     def waiting(self, limit: int) -> list[Waiting]:
         """Texts without a vector, in turn by owner: memories before gists before turns, the newest first."""
@@ -113,10 +124,11 @@ def _put(tx: Tx, model: int, items: list[tuple[Waiting, Matrix]]) -> int:
         old = tx.run("vectors.drop_old", {"tier": tier, "docs": tx.many(still)}).fetchall()
         rows = [row for doc in still for row in _rows(*mine[doc])]
         docs, places, by_user, texts = map(list, zip(*rows, strict=True)) if rows else ([], [], [], [])
-        given = {"tier": tier, "model": model, "docs": docs, "places": places, "by_user": by_user, "vectors": texts}
-        tx.run("vectors.add", given)
         known = len({doc for (doc,) in old})
-        tx.run("vectors.count", {"tier": tier, "docs": len(still) - known, "vectors": len(rows) - len(old)})
+        # First the count, which gives the stamp: other processes find what changed by it.
+        stamp = tx.one("vectors.count", {"tier": tier, "docs": len(still) - known, "vectors": len(rows) - len(old)})
+        given = {"tier": tier, "model": model, "docs": docs, "places": places, "by_user": by_user, "vectors": texts}
+        tx.run("vectors.add", {**given, "stamp": stamp})
         tickets = [mine[doc][0].ticket for doc in still]
         tx.run("vectors.done", {"tier": tier, "docs": tx.many(still), "tickets": tickets})
         stored += len(still)

@@ -194,6 +194,8 @@ class Database:
         self._write_lock = threading.RLock()
         self._idle: list[apsw.Connection] = []
         self._all: list[apsw.Connection] = []
+        self._watching: apsw.Connection | None = None
+        self._watch_lock = threading.Lock()
         self._closed = False
         datadir.create_private(path)
         with translated(path), self._opening():
@@ -314,6 +316,14 @@ class Database:
                 yield connection
             finally:
                 self._idle.append(connection)
+
+    def state(self) -> int:
+        """A number that is another after every commit, whoever made it; by a connection that never writes."""
+        self._usable()
+        with self._watch_lock, reading(self.path):
+            if self._watching is None:
+                self._watching = self._connect()
+            return int(self._watching.pragma("data_version"))
 
     @contextmanager
     def moment(self) -> Iterator[apsw.Connection]:

@@ -6,7 +6,6 @@ Both legs apply the filter before they count to their limit: a narrow filter sti
 from __future__ import annotations
 
 import math
-import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,18 +13,19 @@ from typing import TYPE_CHECKING
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
 from recollect.store.rows.search import RowSearch, search_filter, visible
-from recollect.store.rows.tx import Tx
+from recollect.store.rows.tx import Rows, Tx
+from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, VectorMemory
 from recollect.store.rows.vectors import active_model
 from recollect.store.sqlite.database import Database, owned
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
-    from recollect.store.sqlite.matrix import VectorMatrix
+    from recollect.store.rows.matrix import VectorView
 
-VECTOR_MEMORY_BYTES = 512 * 1024 * 1024
 _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 10_000  # terms whose stem and frequency are kept in mind
+_WIDER = 16  # times the limit: how many of the best are held against a filter that leaves out much
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
 
 
@@ -34,11 +34,9 @@ class SqliteSearch(RowSearch):
 
     def __init__(self, database: Database, vector_memory: int = VECTOR_MEMORY_BYTES) -> None:
         super().__init__(database)
-        self._vector_memory = vector_memory
-        self._matrices: OrderedDict[tuple[int, int, str], VectorMatrix] = OrderedDict()
+        self.memory = VectorMemory(vector_memory)
         self._frequencies: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         self._stems: dict[str, tuple[str, ...]] = {}
-        self._lock = threading.Lock()
 
     def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
         """The best matches by words."""
@@ -50,7 +48,22 @@ class SqliteSearch(RowSearch):
             if not words:
                 return []
             params = {**search_filter(tx, rows, where), "match": " OR ".join(words), "limit": limit}
+            look = self._look(tx, rows, tier, words, where, limit)
+            if look:
+                found = tx.run(f"search.best_{tier}", {**params, "look": look}).fetchall()
+                if len(found) == limit or (found and found[0][-1] < look):
+                    return [Match(*row[:-1]) for row in found]
             return [Match(*row) for row in tx.run(f"search.lexical_{tier}", params)]
+
+    def _look(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], where: Filter, limit: int) -> int:
+        """How many of the best are held against the filter at first; 0: all, where few match or few of them pass."""
+        narrow = (where.tags, where.project, where.session, where.since, where.until, where.as_of, where.pinned)
+        some = [one for one in (where.kinds, where.flavors, where.trusts) if one]
+        if not rows.any_project or any(narrow) or where.min_importance is not None or len(some) > 1:
+            return 0
+        look = limit * (_WIDER if some else 2)
+        size = self._size(tx, rows.owner, tier)
+        return look if sum(self._holding(tx, tier, word, size) for word in words) > 4 * look else 0
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies: as FTS5 counts them (among all owners' rows), and smoothed (own)."""
@@ -73,13 +86,13 @@ class SqliteSearch(RowSearch):
         """The best matches by meaning: exact, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            matrix = self._matrix(tx, rows.owner, tier) if rows else None
-            if not rows or matrix is None:
+            view = self._view(tx, rows.owner, tier) if rows else None
+            if not rows or view is None:
                 return []
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:
-                nearest = matrix.search(query, look)
+                nearest = view.search(query, look)
                 docs = tx.many([doc for doc, _ in nearest])
                 allowed = {row[0]: row for row in tx.run(f"search.allowed_{tier}", {**params, "docs": docs})}
                 if len(allowed) >= limit or len(nearest) < look:
@@ -89,13 +102,13 @@ class SqliteSearch(RowSearch):
 
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """How near the question each of these documents is."""
-        matrix, seen = self._seen(scope, tier, docs)
-        return matrix.cosines(query, seen) if matrix is not None else {}
+        view, seen = self._seen(scope, tier, docs)
+        return view.cosines(query, seen) if view is not None else {}
 
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]:
         """The vectors of these documents."""
-        matrix, seen = self._seen(scope, tier, docs)
-        return matrix.vectors(seen) if matrix is not None else {}
+        view, seen = self._seen(scope, tier, docs)
+        return view.vectors(seen) if view is not None else {}
 
     def _phrases(self, tx: Tx, owner: int, terms: Sequence[str]) -> list[str]:
         """The terms as this owner's words in the index; of those with one stem ('paint painting') only one."""
@@ -125,44 +138,38 @@ class SqliteSearch(RowSearch):
         """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            matrix = self._matrix(tx, rows.owner, tier) if rows else None
-            return len(matrix) if matrix is not None else 0
+            view = self._view(tx, rows.owner, tier) if rows else None
+            return len(view) if view is not None else 0
 
-    def _seen(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> tuple[VectorMatrix | None, list[int]]:
-        """The matrix of the scope's owner, and those of the documents that the scope may see."""
+    def _seen(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> tuple[VectorView | None, list[int]]:
+        """The vectors of the scope's owner, and those of the documents that the scope may see."""
         with self._db.read(scope) as tx:
             rows = tx.rows
             if rows is None or not docs:
                 return None, []
-            return self._matrix(tx, rows.owner, tier), visible(tx, rows, tier, docs)
+            return self._view(tx, rows.owner, tier), visible(tx, rows, tier, docs)
 
-    def _matrix(self, tx: Tx, owner: int, tier: Tier) -> VectorMatrix | None:
-        """The up-to-date matrix of an owner and tier; None when it has no vectors."""
-        from recollect.store.sqlite.matrix import VectorMatrix
+    def _view(self, tx: Tx, owner: int, tier: Tier) -> VectorView | None:
+        """The up-to-date vectors of an owner and tier; None when there are none."""
+        from recollect.store.rows.matrix import VectorMatrix
 
         model = active_model(tx)
         if model is None:
             return None
         params: dict[str, object] = {"owner": owner, "model": model[0], "tier": tier}
         epoch, seq = tx.row("search.vector_state", params)
-        with self._lock:
-            key = (owner, model[0], tier)
-            matrix = self._matrices.get(key)
+        place = self.memory.ask((owner, model[0], tier))
+        with place.lock:
+            matrix = place.matrix
             if matrix is None or matrix.epoch != epoch:
-                matrix = self._matrices[key] = VectorMatrix(model[2], epoch)
-            if matrix.seq < seq:
-                matrix.add(list(tx.run("search.new_vectors", {**params, "seq": matrix.seq})))
-                self._make_room(key)
-            self._matrices.move_to_end(key)
-        return matrix
-
-    def _make_room(self, but: tuple[int, int, str]) -> None:
-        """Let go of the vectors that were asked for longest ago, until the others have room."""
-        taken = sum(matrix.size for matrix in self._matrices.values())
-        for key in [key for key in self._matrices if key != but]:
-            if taken <= self._vector_memory:
-                return
-            taken -= self._matrices.pop(key).size
+                matrix = place.matrix = VectorMatrix(model[2], epoch=epoch)
+            grows = matrix.view.stamp < seq
+            if grows:
+                matrix.add(tx.run("search.new_vectors", {**params, "seq": matrix.view.stamp}).fetchall())
+            view = matrix.view
+        if grows:
+            self.memory.make_room(place)
+        return view
 
     def _holding(self, tx: Tx, tier: Tier, phrase: str, size: int) -> int:
         """How many documents hold a word, remembered while the owner has about as many."""

@@ -30,10 +30,11 @@ from recollect.store.rows.signals import RowSignals
 from recollect.store.rows.stats import RowStats
 from recollect.store.rows.tasks import RowTasks
 from recollect.store.rows.use import RowUse
+from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES
 from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.keeping import SqliteKeeping
-from recollect.store.sqlite.search import VECTOR_MEMORY_BYTES, SqliteSearch
+from recollect.store.sqlite.search import SqliteSearch
 from recollect.store.sqlite.vectors import SqliteVectors
 from recollect.store.terms import Terms
 
@@ -68,7 +69,7 @@ class SqliteStore:
         self.notes = RowNotes(self.database)
         self.tasks = RowTasks(self.database)
         self.answers = RowAnswers(self.database)
-        self.stats = RowStats(self.database)
+        self.stats = RowStats(self.database, self.database.state)
         self.insights = RowInsights(self.database)
         self.browse = RowBrowse(self.database)
         self.patterns = RowPatterns(self.database)

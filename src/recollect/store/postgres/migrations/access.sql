@@ -215,6 +215,23 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
   ) w
 $$;
 
+-- Whoever changes vectors counts them, whatever program it is of: each time the stamp of the owner's tier is the next.
+CREATE OR REPLACE FUNCTION stamp_vectors() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  new.stamp := old.stamp + 1;
+  IF new.vectored < old.vectored OR new.vectors < old.vectors OR new.vectored <= 0 THEN
+    new.dropped := new.stamp;
+  END IF;
+  RETURN new;
+END $$;
+
+DO $stamps$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = 'indexed'::regclass AND t.tgname = 'vectors_stamped') THEN
+    CREATE TRIGGER vectors_stamped BEFORE UPDATE OF vectored, vectors ON indexed FOR EACH ROW EXECUTE FUNCTION stamp_vectors();
+  END IF;
+END $stamps$;
+
 -- What requests took, summed up by day as their rows come, change and go, whoever writes them. The first time, what there
 -- is already is summed up; the policies that this needs to be without for a moment are forced again below.
 CREATE OR REPLACE FUNCTION count_cost() RETURNS trigger LANGUAGE plpgsql AS $$

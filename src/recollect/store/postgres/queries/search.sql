@@ -31,7 +31,29 @@ SELECT f.doc, f.score, r.session, r.ordinal, r.occurred_at FROM f JOIN (
 SELECT word, count(*) FROM matches(:tier, :words::text[], :steps::float8[]) GROUP BY word;
 
 -- name: size
-SELECT rows, words, vectored, vectors FROM indexed WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
+SELECT rows FROM indexed WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
+
+-- How much there is of each tier, and as of when. A server that was started anew, or another one, may have another past.
+-- Asked together with `enter`, which is the one to say whose they are.
+-- name: sizes
+SELECT tier, rows, words, vectored, vectors, stamp, pg_postmaster_start_time() FROM indexed
+WHERE tenant = (SELECT current_tenant()) AND owner = (SELECT current_owner());
+
+-- What changed since a stamp, in one statement and so of one moment: three rows that have no vector (the stamp now, the one
+-- after which some were gone, how many documents there are) and the vectors, in no order: to sort them takes the server
+-- longer than whoever reads them. Before the first stamp: all of them.
+-- name: changed
+SELECT x.value AS doc, x.place::smallint, NULL::boolean AS by_user, NULL::halfvec AS vector
+FROM indexed i CROSS JOIN LATERAL (VALUES (i.stamp, 0), (i.dropped, 1), (i.vectored, 2)) x (value, place)
+WHERE i.tenant = :tenant AND i.owner = :owner AND i.tier = :tier
+UNION ALL SELECT doc, place, by_user, vector FROM vectors
+WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND stamp > :seen::bigint;
+
+-- As of which stamp, and which documents have vectors.
+-- name: vectored
+SELECT i.stamp, (SELECT string_agg(int8send(doc), ''::bytea) FROM vectors
+                 WHERE tenant = :tenant AND owner = :owner AND tier = :tier)
+FROM indexed i WHERE i.tenant = :tenant AND i.owner = :owner AND i.tier = :tier;
 
 -- The nearest documents, exactly: all of the owner's vectors of the tier are compared.
 -- name: nearest

@@ -48,13 +48,15 @@ WITH told AS (
   SELECT :tenant, :owner, :tier, d.doc, nextval('numbers') FROM (SELECT DISTINCT unnest(:docs::bigint[]) AS doc) d
   WHERE EXISTS (SELECT 1 FROM meta WHERE key = 'vector_engine')
   ON CONFLICT (tenant, owner, tier, doc) DO UPDATE SET ticket = excluded.ticket)
-INSERT INTO vectors (tenant, owner, tier, doc, place, by_user, model, vector)
-SELECT :tenant, :owner, :tier, v.doc, v.place, v.by_user, :model, v.vector::halfvec
+INSERT INTO vectors (tenant, owner, tier, doc, place, by_user, model, vector, stamp)
+SELECT :tenant, :owner, :tier, v.doc, v.place, v.by_user, :model, v.vector::halfvec, :stamp
 FROM unnest(:docs::bigint[], :places::smallint[], :by_user::boolean[], :vectors::text[]) v (doc, place, by_user, vector);
 
+-- The row is locked from here on, and its stamp is the next: whoever comes second gets a higher one and commits later.
 -- name: count
-UPDATE indexed SET vectored = vectored + :docs, vectors = vectors + :vectors
-WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
+INSERT INTO indexed AS i (tenant, owner, tier, vectored, vectors) VALUES (:tenant, :owner, :tier, :docs, :vectors)
+ON CONFLICT (tenant, owner, tier) DO UPDATE SET vectored = i.vectored + excluded.vectored, vectors = i.vectors + excluded.vectors
+RETURNING stamp;
 
 -- name: done
 DELETE FROM pending p USING unnest(:docs::bigint[], :tickets::bigint[]) d (doc, ticket)

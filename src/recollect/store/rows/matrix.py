@@ -1,0 +1,220 @@
+"""An owner's vectors of one tier in memory: read once, then only what changed; searched exactly.
+
+In: documents with their vectors as float16, and which documents are left. Out: a `VectorView`, everything a search
+needs as it is after one change, and never changed itself: whoever has it goes on with it while the next is made.
+
+Rows of one document lie side by side, first those of what the user said, then those of what answered; each side's
+cosine is its best row's. Rows of what was replaced or is gone stay behind, unused, until they are a fifth of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recollect.store.searchtext import WEAKER_SHARE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from recollect.store.port import Matrix
+
+_BLOCK = 512
+_SLACK = 0.05  # float16 changes the length of a unit vector by less than this
+_FEW = 64  # rows that nobody counts
+
+
+class VectorView:
+    """The vectors at one moment; `stamp` says which."""
+
+    def __init__(
+        self, rows: Matrix, docs: NDArray[np.int64], bounds: NDArray[np.int64], stamp: int, *, scaled: bool
+    ) -> None:
+        self.rows = rows
+        self.docs = docs
+        self.bounds = bounds  # of each document: its first row, the first of the answer, and the one after its last
+        self.stamp = stamp
+        self.scaled = scaled
+        self.live = int((bounds[:, 2] - bounds[:, 0]).sum())  # rows that are some document's
+        self._order = np.argsort(docs, kind="stable")
+        self._sorted = docs[self._order]
+        self._latest: tuple[Matrix, Matrix] | None = None
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    @property
+    def dim(self) -> int:
+        return int(self.rows.shape[1])
+
+    def search(self, query: Matrix, limit: int) -> list[tuple[int, float]]:
+        """The best documents and their cosines, best first; ties by document."""
+        scores = self._scores(query)
+        if limit < len(scores):
+            least = -np.partition(-scores, limit - 1)[limit - 1]
+            best = np.flatnonzero(scores >= least)
+        else:
+            best = np.arange(len(scores))
+        best = best[np.lexsort((self.docs[best], -scores[best]))][:limit]
+        return list(zip(self.docs[best].tolist(), scores[best].tolist(), strict=True))
+
+    def cosines(self, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
+        """The cosine of each given document that has vectors."""
+        known, places = self._places(docs)
+        return dict(zip(known, self._scores(query)[places].tolist(), strict=True)) if known else {}
+
+    def vectors(self, docs: Sequence[int]) -> dict[int, Matrix]:
+        """The vectors of each given document that has some."""
+        known, places = self._places(docs)
+        spans = self.bounds[places].tolist()
+        return {doc: self.rows[first:after] for doc, (first, _, after) in zip(known, spans, strict=True)}
+
+    def _places(self, docs: Sequence[int]) -> tuple[list[int], NDArray[np.int64]]:
+        """Those of the documents that are here, and where."""
+        asked = np.array(docs, dtype=np.int64)
+        if not len(self.docs):
+            return [], asked[:0]
+        at = np.minimum(np.searchsorted(self._sorted, asked), len(self._sorted) - 1)
+        here = self._sorted[at] == asked
+        return asked[here].tolist(), self._order[at[here]]
+
+    def _scores(self, query: Matrix) -> Matrix:
+        """The cosine of every document; remembered for the question at hand, which asks more than once."""
+        latest = self._latest
+        if latest is None or latest[0] is not query:
+            latest = self._latest = (query, self._cosines(_halved(query) if self.scaled else query))
+        return latest[1]
+
+    def _cosines(self, query: Matrix) -> Matrix:
+        flat = _dot(self.rows, query)
+        if self.live == len(self.docs):  # a row each
+            return flat if len(flat) == self.live else flat[self.bounds[:, 0]]
+        # Stretches from a start to an end; an empty one (nothing said, or nothing answered) takes the other's value.
+        padded = np.append(flat, np.float32(-1.0))
+        sides = np.maximum.reduceat(padded, self.bounds.ravel()).reshape(-1, 3)
+        user, agent = sides[:, 0], sides[:, 1]
+        user = np.where(self.bounds[:, 0] < self.bounds[:, 1], user, agent)
+        agent = np.where(self.bounds[:, 1] < self.bounds[:, 2], agent, user)
+        both = (1 - WEAKER_SHARE) * np.maximum(user, agent) + WEAKER_SHARE * np.minimum(user, agent)
+        return both.astype(np.float32, copy=False)
+
+
+class VectorMatrix:
+    """The vectors of one owner, model and tier, and room for more.
+
+    `scaled`: every vector is brought to length one, and so is a question after it was rounded like them, as pgvector
+    does it. Otherwise they are taken as they are, and one that is not of length one is damaged.
+    """
+
+    def __init__(self, dim: int, *, epoch: int = 0, scaled: bool = False) -> None:
+        self.dim = dim
+        self.epoch = epoch
+        self.scaled = scaled
+        self._buffer: Matrix = np.empty((0, dim), dtype=np.float32)
+        self._used = 0
+        empty: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self.view = VectorView(self._buffer[:0], empty, empty.reshape(0, 3), 0, scaled=scaled)
+
+    @property
+    def size(self) -> int:
+        return self._buffer.nbytes
+
+    def add(self, rows: list[tuple[int, int, int, bytes]]) -> None:
+        """Take in (seq, doc, leading, float16 vectors) in order of seq. One thread at a time."""
+        if not rows:
+            return
+        halves = np.frombuffer(b"".join(row[3] for row in rows), dtype=np.float16).reshape(-1, self.dim)
+        _, docs, leading, heights = np.array(
+            [(seq, doc, first, len(blob) // (2 * self.dim)) for seq, doc, first, blob in rows], dtype=np.int64
+        ).T
+        self.put(rows[-1][0], docs, leading, heights, [halves])
+
+    def put(
+        self,
+        stamp: int,
+        docs: NDArray[np.int64],
+        leading: NDArray[np.int64],
+        heights: NDArray[np.int64],
+        halves: Iterable[NDArray[np.float16]],
+        only: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Take in documents in place of what they had: how many rows are the user's, how many there are, the rows.
+
+        The rows come in as many pieces as is best. With `only`, whatever is not among these documents is let go of. One
+        thread at a time.
+        """
+        stay = ~np.isin(self.view.docs, docs)
+        if only is not None:
+            stay &= np.isin(self.view.docs, only)
+        ends = self._used + np.cumsum(heights)
+        self._reserve(int(heights.sum()))
+        for piece in halves:
+            self._take_in(piece)
+        bounds = np.stack((ends - heights, ends - heights + leading, ends), axis=1)
+        self._show(
+            stamp, np.concatenate((self.view.docs[stay], docs)), np.concatenate((self.view.bounds[stay], bounds))
+        )
+
+    def _show(self, stamp: int, docs: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
+        """Make the next view; those who have an older one keep its rows."""
+        view = VectorView(self._buffer[: self._used], docs, bounds, stamp, scaled=self.scaled)
+        if self._used > view.live * 5 // 4 + _FEW:
+            heights = bounds[:, 2] - bounds[:, 0]
+            ends = np.cumsum(heights)
+            rows = np.arange(view.live) + np.repeat(bounds[:, 0] - (ends - heights), heights)
+            self._buffer, self._used = self._buffer[rows], view.live
+            moved = bounds - (bounds[:, 0] - (ends - heights))[:, None]
+            view = VectorView(self._buffer, docs, moved, stamp, scaled=self.scaled)
+        self.view = view
+
+    def _take_in(self, halves: NDArray[np.float16]) -> None:
+        """Copy rows in, a few at a time: they are made whole while they are near."""
+        for start in range(0, len(halves), _BLOCK):
+            part = halves[start : start + _BLOCK]
+            into = self._buffer[self._used : self._used + len(part)]
+            into[...] = part
+            (_scale if self.scaled else _check)(into)
+            self._used += len(part)
+
+    def _reserve(self, more: int) -> None:
+        if self._used + more > len(self._buffer):
+            # A little more than is needed: a server keeps many of them, and one that grows is copied seldom.
+            bigger: Matrix = np.empty(((self._used + more) * 9 // 8 + _FEW, self.dim), dtype=np.float32)
+            bigger[: self._used] = self._buffer[: self._used]
+            self._buffer = bigger
+
+
+def _check(rows: Matrix) -> None:
+    """Make zeros of those that are no longer of length one: a damaged one must not win every question."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        rows[~(np.abs(_lengths(rows) - 1.0) < _SLACK)] = 0.0
+
+
+def _scale(rows: Matrix) -> None:
+    """Bring them to length one; one that cannot be is zeros."""
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        lengths = _lengths(rows)
+        rows /= lengths[:, None]
+    rows[~(np.isfinite(lengths) & (lengths > 0.0))] = 0.0
+
+
+def _lengths(rows: Matrix) -> Matrix:
+    found: Matrix = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return found
+
+
+def _halved(query: Matrix) -> Matrix:
+    """A question as it is compared with halves: rounded as they are, and of length one again."""
+    found: Matrix = query.astype(np.float16).astype(np.float32)
+    _scale(found[None, :])
+    return found
+
+
+def _dot(rows: Matrix, query: Matrix) -> Matrix:
+    """rows @ query in blocks too small for the BLAS to start threads over: waiting for a second core costs more."""
+    out: Matrix = np.empty(len(rows), dtype=np.float32)
+    for start in range(0, len(rows), _BLOCK):
+        np.dot(rows[start : start + _BLOCK], query, out=out[start : start + _BLOCK])
+    return out

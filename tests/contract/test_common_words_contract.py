@@ -1,0 +1,52 @@
+"""A word that very many memories hold: the few best are those of the whole list, in its order, whatever narrows it."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from recollect.store.port import Filter, Store
+from tests.contract.samples import ANN, BOB, LATER, NOW, by_words, memory, minute, talk
+
+MANY, BEST = 1_500, 20
+FILTERS: dict[str, Filter] = {
+    "nothing": NOW,
+    "a kind": replace(NOW, kinds=("decision",)),
+    "a rare kind": replace(NOW, kinds=("lesson",)),
+    "an agent": replace(NOW, flavors=("codex",)),
+    "a trust": replace(NOW, trusts=("quoted",)),
+    "two of them": replace(NOW, kinds=("decision",), trusts=("quoted",)),
+    "a project": replace(NOW, project="shop"),
+    "a tag": replace(NOW, tags=("rare",)),
+    "a time": replace(NOW, since=minute(MANY - 100)),
+    "with archived": replace(NOW, archived=True),
+}
+
+
+def test_the_best_of_very_many_are_the_first_of_all(store: Store) -> None:
+    chosen = random.Random(7)
+    words = [f"word{number}" for number in range(60)]
+    store.sessions.append(ANN, talk("codex:1", "hello"))
+    made = []
+    for number in range(MANY):
+        said = [*chosen.choices(words, k=chosen.randrange(1, 30)), *["harbor"] * chosen.randrange(1, 4)]
+        chosen.shuffle(said)
+        about = {
+            "kind": "lesson" if number % 400 == 0 else chosen.choice(("fact", "fact", "decision")),
+            "origin": chosen.choice(("user", "tool")),
+            "project": "shop" if number % 7 == 0 else None,
+            "session": "codex:1" if number % 5 == 0 else None,
+            "tags": ("rare",) if number % 300 == 0 else (),
+            "archived_at": LATER if number % 9 == 0 else None,
+            "occurred_at": minute(number),
+        }
+        made.append((memory(f"{' '.join(said)} {number}", **about), ()))
+    store.memories.add_many(ANN, made)
+    store.memories.add_many(BOB, [(memory(f"harbor {number}"), ()) for number in range(50)])
+    for name, where in FILTERS.items():
+        for scope in (ANN, ANN.within("shop")):
+            for asked in ("harbor", "harbor word1 word2 word3 word4"):
+                every = by_words(store, scope, "memory", asked, where, limit=MANY)
+                best = by_words(store, scope, "memory", asked, where, limit=BEST)
+                assert best == every[:BEST], (name, asked)
+                assert len(every) > (BEST if name in ("nothing", "a kind", "an agent", "a project") else 0), name

@@ -1,0 +1,98 @@
+"""Vectors in memory answer as comparing each one by one does, whatever was put in, replaced or let go of before."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from recollect.store.rows.matrix import VectorMatrix, VectorView
+from recollect.store.searchtext import WEAKER_SHARE
+
+DIM = 8
+Documents = dict[int, tuple[int, NDArray[np.float16]]]  # how many rows are the user's, and the rows
+
+
+def rows(seed: int, count: int) -> NDArray[np.float16]:
+    found = np.random.default_rng(seed).normal(size=(count, DIM))
+    halves: NDArray[np.float16] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float16)
+    return halves
+
+
+def put(matrix: VectorMatrix, stamp: int, given: Documents, only: list[int] | None = None) -> None:
+    docs, leading, heights = (
+        np.array(values, dtype=np.int64)
+        for values in (list(given), [one[0] for one in given.values()], [len(one[1]) for one in given.values()])
+    )
+    halves = [one[1] for one in given.values()]
+    matrix.put(stamp, docs, leading, heights, halves, None if only is None else np.array(only, dtype=np.int64))
+
+
+def cosine(query: NDArray[np.float32], leading: int, halves: NDArray[np.float16]) -> float:
+    each = halves.astype(np.float32) @ query
+    sides = [float(side.max()) for side in (each[:leading], each[leading:]) if len(side)]
+    return (1 - WEAKER_SHARE) * max(sides) + WEAKER_SHARE * min(sides)
+
+
+def is_right(view: VectorView, truth: Documents) -> None:
+    query = rows(0, 1)[0].astype(np.float32)
+    scores = {doc: cosine(query, *one) for doc, one in truth.items()}
+    assert view.cosines(query, [*truth, 10**9]) == pytest.approx(scores, abs=1e-5)
+    found = view.search(query, 5)
+    assert [score for _, score in found] == pytest.approx(sorted(scores.values(), reverse=True)[:5], abs=1e-5)
+    assert dict(found) == pytest.approx({doc: scores[doc] for doc, _ in found}, abs=1e-5)
+    kept = view.vectors([*truth, 10**9])
+    assert {doc: one.shape for doc, one in kept.items()} == {doc: one[1].shape for doc, one in truth.items()}
+    assert all(np.allclose(kept[doc], one[1].astype(np.float32)) for doc, one in truth.items())
+    assert (len(view), view.dim) == (len(truth), DIM)
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.dictionaries(st.integers(1, 40), st.tuples(st.integers(0, 3), st.integers(1, 3)), max_size=40),
+        st.none() | st.sets(st.integers(1, 40)),
+    ),
+    max_size=12,
+)
+
+
+@given(CHANGES)
+def test_every_view_stays_right_while_the_next_are_made(
+    changes: list[tuple[dict[int, tuple[int, int]], set[int] | None]],
+) -> None:
+    matrix, truth = VectorMatrix(DIM), {}  # type: VectorMatrix, Documents
+    shown: list[tuple[VectorView, Documents]] = [(matrix.view, {})]
+    for stamp, (given_rows, left) in enumerate(changes, 1):
+        new = {doc: (min(said, count), rows(100 * stamp + doc, count)) for doc, (said, count) in given_rows.items()}
+        only = None if left is None else sorted(left | set(new))
+        truth = {doc: one for doc, one in truth.items() if only is None or doc in only} | new
+        put(matrix, stamp, new, only)
+        shown.append((matrix.view, truth))
+    for view, then in shown:
+        is_right(view, then)
+    assert matrix.view.stamp == len(changes)
+
+
+def test_what_was_replaced_many_times_takes_no_room() -> None:
+    matrix = VectorMatrix(DIM)
+    for stamp in range(1, 200):
+        put(matrix, stamp, {doc: (1, rows(stamp + doc, 1)) for doc in range(50)})
+    assert matrix.size <= 4 * DIM * 4 * (50 + 64)
+
+
+def test_of_equals_the_first_document_is_told() -> None:
+    same, matrix = rows(5, 1), VectorMatrix(DIM)
+    put(matrix, 1, dict.fromkeys((9, 3, 7, 1, 5), (1, same)))
+    assert [doc for doc, _ in matrix.view.search(same[0].astype(np.float32), 3)] == [1, 3, 5]
+
+
+@pytest.mark.parametrize("spoilt", [0.0, float("nan"), float("inf")], ids=["zeros", "nan", "inf"])
+def test_scaled_vectors_are_of_length_one_and_a_damaged_one_wins_nothing(spoilt: float) -> None:
+    good, matrix = rows(3, 1), VectorMatrix(DIM, scaled=True)
+    put(matrix, 1, {1: (1, np.full((1, DIM), spoilt, dtype=np.float16)), 2: (1, good / np.float16(2))})
+    (best, worst) = matrix.view.search(good[0].astype(np.float32), 2)
+    assert best[0] == 2
+    assert best[1] == pytest.approx(1.0, abs=1e-6)
+    assert worst == (1, 0.0)
