@@ -243,6 +243,7 @@ PAGES: dict[str, tuple[str, Asks]] = {
         "/memory",
         lambda has, any_: at("/memory", q=any_.choice(any_.choice(has.questions).split()), kind="fact"),
     ),
+    "/memory, from a day on": ("/memory", lambda has, any_: at("/memory", since=_day(any_))),  # facets counted anew
     "/memory, a project": ("/memory", lambda has, any_: at("/memory", project=any_.choice(PROJECTS))),
     "/memory, a small project": ("/memory", lambda has, any_: at("/memory", project=SMALL)),
     "/memory, a rare tag": ("/memory", lambda has, any_: at("/memory", tag=RARE)),
@@ -283,6 +284,11 @@ PAGES: dict[str, tuple[str, Asks]] = {
     "/page/insights, a year": ("/page/insights", lambda has, any_: at("/page/insights", days="365")),
     "/page/enter": ("/page/enter", lambda has, any_: "/page/enter"),
 }
+
+
+def _day(chosen: random.Random) -> str:
+    """Some day long ago: all that is kept since is nearly everything, and nobody asked for it just before."""
+    return (now() - timedelta(days=chosen.randrange(200, 2_000))).date().isoformat()
 
 
 def _at_event(name: str, key: str) -> str:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from starlette.testclient import TestClient
 
 from recollect.capture.privacy import Choice
 from recollect.cli.main import VERBS
@@ -16,9 +18,10 @@ from recollect.model import Scope, Session
 from recollect.settings import load
 from recollect.store.port import Seen
 from recollect.web import control
+from recollect.web.app import create_served
 from recollect.web.routes.control import NEEDS
 from tests.contract.samples import event
-from tests.web.conftest import Web
+from tests.web.conftest import BASE, Web
 
 Open = Callable[..., Web]
 HOME = "/page/control"
@@ -213,6 +216,43 @@ def test_a_key_is_replaced_by_one_for_the_same_things(web: Open) -> None:
     new, before = one.serving.store.keys.find(one.memory.scope)
     assert (new.name, new.permissions, new.expires_at) == ("phone", ("read",), one.clock() + timedelta(10))
     assert before.replaced_by == new.id
+
+
+def test_a_form_that_is_sent_again_makes_no_second_key(web: Open) -> None:
+    """A reload sends it again, to whichever worker; a new form makes a new key."""
+    one = web()
+    other = create_served(one.serving)  # another worker of the same server
+    with TestClient(other, base_url=BASE, client=("127.0.0.1", 3), follow_redirects=False) as worker:
+        worker.cookies = one.browser.cookies
+        for number, browser in enumerate((one.browser, worker), 1):
+            once = re.findall(r'name="once" value="([0-9a-f]{32})"', one.get(f"{HOME}/keys"))
+            fields = {"csrf": one.csrf(), "once": once[0], "name": "laptop", "days": "30", "permission": "read"}
+            for wrong in ({"days": "0"}, {"name": "x" * 150}):  # that uses up nothing
+                assert browser.post(f"{HOME}/keys", data={**fields, **wrong}).status_code == 422
+            assert "rec_live_" in browser.post(f"{HOME}/keys", data=fields).text
+            for again in (one.browser, worker, one.browser):
+                answer = again.post(f"{HOME}/keys", data=fields)
+                assert (answer.status_code, answer.headers["location"]) == (303, f"{HOME}/keys?said=key-made-before")
+            assert len(one.serving.store.keys.find(one.memory.scope)) == number
+    assert "This form was sent before" in one.says(f"{HOME}/keys", said="key-made-before")
+
+
+def test_many_that_send_one_form_at_once_make_one_key(web: Open) -> None:
+    one = web()
+    fields = {"csrf": one.csrf(), "once": "a" * 32, "days": "30", "permission": "read"}
+    with ThreadPoolExecutor(8) as pool:
+        sent = list(pool.map(lambda _: one.browser.post(f"{HOME}/keys", data=fields).status_code, range(8)))
+    assert sorted(sent) == [200] + [303] * 7
+    assert len(one.serving.store.keys.find(one.memory.scope)) == 1
+
+
+def test_replacing_a_key_again_makes_no_third(web: Open) -> None:
+    one = web()
+    old = one.serving.store.keys.create(one.memory.scope, at=one.clock(), permissions=("read",))
+    assert one.post(f"{HOME}/keys/{old.key.id}/rotate").status_code == 200
+    again = one.post(f"{HOME}/keys/{old.key.id}/rotate")
+    assert (again.status_code, again.headers["location"]) == (303, f"{HOME}/keys?said=key-replaced-before")
+    assert len(one.serving.store.keys.find(one.memory.scope)) == 2
 
 
 def test_no_key_gives_more_than_it_has(web: Open) -> None:

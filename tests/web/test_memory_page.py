@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
+import pytest
+
 from recollect.clock import iso
 from recollect.model import Evidence, Memory
 from recollect.store.relationport import Run, Step
@@ -349,3 +351,20 @@ def test_markup_is_text_wherever_it_stands(web: Make) -> None:
     for page in pages:
         assert "<script>alert" not in page
         assert "<img" not in page
+
+
+@pytest.mark.parametrize(
+    ("address", "hint"),
+    [
+        (f"/page/memories/{NOBODY}", "The memory page finds what there is."),
+        (f"/page/memories/{NOBODY}/forget", "The memory page finds what there is."),
+        ("/page/sessions/claude%3Anone", "It may have been forgotten."),
+        ("/page/nowhere", ""),
+    ],
+    ids=["memory", "forgetting", "session", "nowhere"],
+)
+def test_what_is_not_there_is_told_to_people_and_not_to_programs(web: Make, address: str, hint: str) -> None:
+    for site in (web(), web(hosted=True)):
+        page = site.get(address, 404)
+        assert hint in page
+        assert not re.search(r"(GET|POST) /|recollect list", page)

@@ -22,6 +22,12 @@ POLICY = (
 FORM = "application/x-www-form-urlencoded"
 _AGAIN = "Come in again in another window, then go back to the form in this one and send it once more."
 _PORT = re.compile(r":(\d{1,5})$")
+_REQUEST = re.compile(r"(?:GET|HEAD|POST|PUT|PATCH|DELETE) /(\w*)")  # in a hint it is advice for programs
+_PLACES = {
+    "memories": "It may be forgotten, or in a project that is not open to you. The memory page finds what there is.",
+    "sessions": "It may be forgotten, or in a project that is not open to you. The sessions page lists what there is.",
+    "tasks": "The live page shows what is being done.",
+}
 
 
 class People:
@@ -58,9 +64,16 @@ class People:
             return Said(303, [(b"location", f"{ENTER}?next={quote(path)}".encode())], b"")
         if refused.status == 401:
             refused = Refused(401, "your visit is over", hint=_AGAIN)
-        shown = render("refused.html", refused=refused, request_id=request_id, hosted=self._hosted)
+        told = {"refused": refused, "hint": hint_for_people(refused.hint), "request_id": request_id}
+        shown = render("refused.html", **told, hosted=self._hosted)
         kept = [pair for pair in given(refused) if pair[0] != b"www-authenticate"]
         return Said(refused.status, [(b"content-type", b"text/html; charset=utf-8"), *kept], shown.encode())
+
+
+def hint_for_people(hint: str | None) -> str | None:
+    """The hint, unless it is a request that programs make: then where a person finds the same, if anywhere."""
+    request = _REQUEST.search(hint or "")
+    return hint if request is None else _PLACES.get(request[1])
 
 
 def cookie_name(host: str | None) -> str:

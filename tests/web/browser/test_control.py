@@ -28,10 +28,11 @@ def test_every_control_page_is_sound(site: Site, look: Look, pictures: Path | No
             page.screenshot(path=pictures / f"control-{section.name}-{way}.png", full_page=True)
 
 
-def test_axe_finds_nothing_serious_in_them(site: Site, look: Look) -> None:
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_them(site: Site, look: Look, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    page, found = look("/page/control"), {}
+    page, found = look("/page/control", color_scheme=scheme), {}
     for section in SECTIONS:
         page.goto(f"{site.service.address}/page/control/{section.name}")
         grave = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]

@@ -15,7 +15,9 @@ from tests.web.browser.test_every_page import WAYS
 Look = Callable[..., Any]
 
 
-def test_a_pattern_is_approved_rolled_out_as_shown_and_taken_back(site: Site, look: Look) -> None:
+def test_a_pattern_is_approved_rolled_out_as_shown_and_taken_back(
+    site: Site, look: Look, pictures: Path | None
+) -> None:
     """From the queue, with a mouse: what is shown before is what is written, and nothing else."""
     file = site.sample.project / "AGENTS.md"
     file.write_text("# Mine\n")
@@ -33,9 +35,12 @@ def test_a_pattern_is_approved_rolled_out_as_shown_and_taken_back(site: Site, lo
     page.get_by_role("button", name="Show what would be written").click()
     assert "+- Look twice & again before you leap." in page.locator("pre.diff").inner_text()
     assert file.read_text() == "# Mine\n"
+    assert faults(page, "roll-out-shown", pictures) == {}
     page.get_by_role("button", name="Write exactly this").click()
     assert "Look twice & again before you leap." in file.read_text()
+    assert faults(page, "rolled-out", pictures) == {}
     page.get_by_role("link", name="Take it back").click()
+    assert faults(page, "roll-back", pictures) == {}
     page.get_by_role("button", name="Take exactly this out").click()
     assert "Taken back." in page.get_by_role("status").inner_text()
     assert file.read_text() == "# Mine\n"
@@ -63,8 +68,26 @@ def test_a_pattern_and_its_roll_out_are_sound(site: Site, look: Look, pictures: 
     assert found == {}
 
 
-def serious(page: Any) -> list[str]:
-    """What axe finds that keeps people out."""
+def faults(page: Any, name: str, pictures: Path | None) -> dict[str, object]:
+    """What is wrong with a page as it stands: in light, in dark, and on a phone."""
+    found: dict[str, object] = {}
+    for way, given in WAYS.items():
+        page.emulate_media(color_scheme=given["color_scheme"], reduced_motion="reduce")  # no colour halfway to another
+        page.set_viewport_size(given.get("viewport", {"width": 1200, "height": 900}))
+        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        grave = serious(page)
+        if wider > 0 or grave:
+            found[way] = (wider, grave)
+        if pictures is not None:
+            page.screenshot(path=pictures / f"{name}-{way}.png", full_page=True)
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1200, "height": 900})
+    return found
+
+
+def serious(page: Any) -> list[tuple[str, str]]:
+    """What axe finds that keeps people out, and where."""
     from axe_playwright_python.sync_playwright import Axe
 
-    return [one["id"] for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+    found = [one for one in Axe().run(page).response["violations"] if one["impact"] in ("serious", "critical")]
+    return [(one["id"], one["nodes"][0]["html"][:200]) for one in found]

@@ -1,9 +1,14 @@
 """How many memories there are of each kind, tag, project, agent and trust; and names that begin as somebody types.
 
 In: a transaction and a filter. Out: counts and names, each list bounded, and never more rows looked at than was said.
+Who looks through memories asks for the same counts again and again: they are kept until the store changes.
 """
 
 from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 
 from recollect.store.port import Filter
 from recollect.store.rows.memories import contained, filter_params
@@ -11,22 +16,76 @@ from recollect.store.rows.tx import Rows, Tx
 from recollect.store.statsport import Facets, Named
 
 _FACETS = ("kind", "tag", "project", "agent", "trust")
+_KEPT = 64  # filters whose counts are kept
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Counts, and from when until when they are right if nothing is written."""
+
+    facets: Facets
+    since: str
+    until: str | None
+
+
+class KeptFacets:
+    """The counts of one state of the store. `state` is read before the transaction that counts begins.
+
+    So what is kept under a state was counted in that state or a later one, and who comes with the same state finds a
+    store to which nothing was written since.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._state: int | None = None
+        self._counted: dict[Hashable, _Counted] = {}
+
+    def facets(self, tx: Tx, rows: Rows, where: Filter, state: int, *, look: int, most: int) -> Facets:
+        """As they were counted, or counted now."""
+        params = _params(tx, rows, where, look, most)
+        now = str(params.pop("now"))
+        key = tuple(params.values())
+        with self._lock:
+            if self._state != state:
+                self._state = state
+                self._counted.clear()
+            known = self._counted.get(key)
+        if known is not None and known.since <= now and (known.until is None or now < known.until):
+            return known.facets
+        found, until = _count(tx, {**params, "now": now}, look)
+        with self._lock:
+            if self._state == state:
+                while len(self._counted) >= _KEPT:
+                    self._counted.pop(next(iter(self._counted)))
+                self._counted[key] = _Counted(found, now, until)
+        return found
 
 
 def facets(tx: Tx, rows: Rows, where: Filter, *, look: int, most: int) -> Facets:
     """What the filter lets through among the newest `look` memories, counted."""
-    params = {**filter_params(tx, rows, where), "look": look, "most": most}
+    return _count(tx, _params(tx, rows, where, look, most), look)[0]
+
+
+def _params(tx: Tx, rows: Rows, where: Filter, look: int, most: int) -> dict[str, object]:
+    return {**filter_params(tx, rows, where), "look": look, "most": most}
+
+
+def _count(tx: Tx, params: Mapping[str, object], look: int) -> tuple[Facets, str | None]:
+    """The counts, and when the first of what is counted expires, where the store tells."""
     counts: dict[str, dict[str, int]] = {name: {} for name in _FACETS}
     seen = looked = 0
+    until: str | None = None
     for facet, value, count in tx.run("stats.facets", params):
         if facet == "all":
             seen = int(count)
         elif facet == "looked":
             looked = int(count)
+        elif facet == "until":
+            until = value
         else:
             counts[facet][value] = int(count)
     told = (dict(sorted(each.items(), key=lambda item: (-item[1], item[0]))) for each in counts.values())
-    return Facets(seen, looked < look, *told)
+    return Facets(seen, looked < look, *told), until
 
 
 def named(tx: Tx, rows: Rows, beginning: str, *, look: int, most: int) -> Named:

@@ -6,13 +6,14 @@ person sees their own scope, and a key gives no other key more than it has itsel
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.responses import Response, StreamingResponse
 
-from recollect.errors import InvalidInput, NotAllowed, NotFound
+from recollect.errors import InvalidInput, NotAllowed, NotFound, RecollectError
 from recollect.http.errors import Refused
 from recollect.http.routes.retrieval import lines_of
 from recollect.keys import EXPIRES_DAYS, GRACE_DAYS, PERMISSIONS, Issued, Key, parse_permissions
@@ -27,6 +28,7 @@ _ENTRIES = 50  # of the record on one page
 _LOOK = 20_000  # entries that are gone through, the newest
 _PROPOSALS, _SHOWN = 50, 20  # of a shared context
 _KEY = f"{HOME}/keys/{{key_id}}"
+_ONCE = timedelta(days=7)  # a form that was sent is known so long: as long as a visit lasts
 
 NEEDS: dict[tuple[str, str], str | None] = {
     ("GET", HOME): "read",
@@ -139,20 +141,25 @@ def _keys(page: Page, issued: Issued | None = None) -> Response:
     found = page.memory.store.keys.find(page.scope)
     mine = [word for word in PERMISSIONS if page.may(word)]
     chosen: dict[str, Any] = {"days": DAYS, "usual_days": EXPIRES_DAYS, "grace_days": GRACE_DAYS, "permissions": mine}
-    return _show(page, "keys", keys=found, issued=issued, own_key=page.asked.grant.key, **chosen)
+    chosen |= {"once": secrets.token_hex(16), "own_key": page.asked.grant.key}
+    return _show(page, "keys", keys=found, issued=issued, **chosen)
 
 
 def create_key(page: Who, form: Fields) -> Response:
-    """A new key, whose text is shown this once."""
+    """A new key, whose text is shown this once; a form that is sent again (a reload does that) makes no other."""
     permissions = parse_permissions(form.many("permission"))
     _check_given(page, permissions)
-    issued = page.memory.store.keys.create(
-        page.scope,
-        at=page.now,
-        permissions=permissions,
-        name=form.text("name", most=200).strip(),
-        **_expiry(page, form),
-    )
+    ways = {"permissions": permissions, "name": form.text("name", most=200).strip(), **_expiry(page, form)}
+    once = f"page key {form.text('once', most=100) or secrets.token_hex(16)}"
+    answers, until = page.memory.store.answers, page.now + _ONCE
+    if answers.begin(page.scope, once, "", at=page.now, until=until) is not None:  # whichever worker had it before
+        return page.back(f"{HOME}/keys", said="key-made-before")
+    try:
+        issued = page.memory.store.keys.create(page.scope, at=page.now, **ways)
+    except RecollectError:
+        answers.drop(page.scope, once)
+        raise
+    answers.finish(page.scope, once, status=200, body=b"", at=page.now)
     return _keys(page, issued)
 
 
@@ -168,6 +175,8 @@ def rotate_key(key_id: str, page: Who, form: Fields) -> Response:
     old = next((key for key in store.keys.find(page.scope) if key.id == key_id), None)
     if old is None:
         raise NotFound("no such key", hint="The page of the keys lists yours.")
+    if old.state(page.now) == "replaced":
+        return page.back(f"{HOME}/keys", said="key-replaced-before")
     _check_given(page, old.permissions)
     until, ends = page.now + timedelta(days=GRACE_DAYS), _same_span(page, old)
     issued = store.keys.rotate(page.scope, key_id, at=page.now, until=until, expires_at=ends)

@@ -223,11 +223,12 @@ def forget(memory_id: str, who: Who, form: Fields) -> Response:
     if form.text("how", most=10) != "good":
         memory.forget(id_, soft=True)
         return who.back(memory_address(id_), "forgotten")
-    belief = memory.belief(id_)
-    receipts = [memory.forget(one.id) for one in (*(belief.merged if form.flag("merged") else ()), belief.memory)]
-    if any(receipt.backups for receipt in receipts):
+    receipt = memory.forget(id_, with_merged=form.flag("merged"))
+    if receipt.backups:
         return who.back(HOME, "deleted-but-in-backups")
-    return who.back(HOME, "deleted" if receipts[-1].complete else "deleted-but-for-bytes")
+    if any(place.startswith("memory ") for place in receipt.remains):
+        return who.back(HOME, "deleted-but-for-wordings")
+    return who.back(HOME, "deleted" if receipt.complete else "deleted-but-for-bytes")
 
 
 def _whole(form: Form, name: str) -> int:

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from recollect.errors import Conflict, InvalidInput, RecollectError
 from recollect.http.errors import Refused
 from recollect.inject.ruleblock import EditedByHand
-from recollect.pipeline.rolling import INSTRUCTIONS, ChangedMeanwhile
+from recollect.pipeline.rolling import INSTRUCTIONS, Change, ChangedMeanwhile
 from recollect.store.learnport import PATTERN_STATES, TARGETS, Pattern, Rollout
 from recollect.web import patterns as told
 from recollect.web import plots
@@ -230,32 +230,24 @@ class _Pages:
             except RecollectError as error:
                 problem, status = str(error), 422
         allowed = [name for name in TARGETS if name == "memory" or (one.rule and one.trust != "observed")]
-        return who.show(
-            "rollout.html",
-            status,
-            pattern=one,
-            places=places,
-            targets=[(name, *TARGET_NAMES[name]) for name in TARGETS],
-            allowed=allowed,
-            chosen=chosen,
-            held=held,
-            projects=sorted({place.project for place in places if place.project}),
-            change=change,
-            lines=told.diff_lines(change.diff) if change else (),
-            problem=problem,
-            by_hand=by_hand,
-            everywhere=EVERYWHERE,
-            address=address,
-        )
+        about: dict[str, Any] = {
+            "by_hand": by_hand,
+            "places": places,
+            "targets": [(name, *TARGET_NAMES[name]) for name in TARGETS],
+            "allowed": allowed,
+            "chosen": chosen,
+            "held": held,
+            "projects": sorted({place.project for place in places if place.project}),
+            "everywhere": EVERYWHERE,
+        }
+        return _planned(who, "rollout.html", one, change, problem, status, **about)
 
     def roll_out(self, pattern_id: str, who: Who, form: Fields) -> Response:
         """Write what was shown, and nothing else."""
         one = who.memory.patterns.get(pattern_id)
         _require_own(who)
         chosen = {name: form.text(name, most=100) for name in ("to", "place", "force")}
-        held, expected = tuple(form.many("hold")), form.text("fingerprint", most=64)
-        if not expected:
-            raise InvalidInput("look at what would be written first")
+        held, expected = tuple(form.many("hold")), _fingerprint(form)
         where = _where(chosen, told.places(who.memory), held)
         try:
             who.memory.patterns.roll_out(one.id, chosen["to"], expected=expected, **where)
@@ -278,30 +270,21 @@ class _Pages:
             change = who.memory.patterns.roll_back(one.id, rollout=rollout.id, dry_run=True, force=force)[0]
         except EditedByHand as error:
             problem, by_hand, status = str(error), True, 409
-        return who.show(
-            "rollback.html",
-            status,
-            pattern=one,
-            rollout=rollout,
-            target=TARGET_NAMES[rollout.target],
-            change=change,
-            lines=told.diff_lines(change.diff) if change else (),
-            force=force,
-            problem=problem,
-            by_hand=by_hand,
-            address=address,
-        )
+        about: dict[str, Any] = {
+            "rollout": rollout,
+            "target": TARGET_NAMES[rollout.target],
+            "force": force,
+            "by_hand": by_hand,
+        }
+        return _planned(who, "rollback.html", one, change, problem, status, **about)
 
     def roll_back(self, pattern_id: str, who: Who, form: Fields) -> Response:
         """Take it back from one place, as it was shown."""
         one = who.memory.patterns.get(pattern_id)
         _require_own(who)
         rollout, force = _rollout(who, one, form.text("rollout", most=100)), form.flag("force")
-        expected = form.text("fingerprint", most=64)
-        if not expected:
-            raise InvalidInput("look at what would be written first")
         reason = form.text("reason", most=1_000).strip() or None
-        ways: dict[str, Any] = {"rollout": rollout.id, "force": force, "reason": reason, "expected": expected}
+        ways: dict[str, Any] = {"rollout": rollout.id, "force": force, "reason": reason, "expected": _fingerprint(form)}
         try:
             who.memory.patterns.roll_back(one.id, **ways)
         except ChangedMeanwhile as error:
@@ -318,6 +301,23 @@ def _require_own(who: Page) -> None:
         raise Refused(
             403, "roll-outs write files, and this server is for others too", hint="Use `recollect patterns roll-out`."
         )
+
+
+def _planned(
+    who: Page, template: str, one: Pattern, change: Change | None, problem: str | None, status: int, **more: Any
+) -> Response:
+    """What would be written, line by line, or why nothing can be."""
+    lines = told.diff_lines(change.diff) if change else ()
+    about = {"pattern": one, "change": change, "lines": lines, "problem": problem, "address": address}
+    return who.show(template, status, **about, **more)
+
+
+def _fingerprint(form: Form) -> str:
+    """Of what was shown before it is written."""
+    shown = form.text("fingerprint", most=64)
+    if not shown:
+        raise InvalidInput("look at what would be written first")
+    return shown
 
 
 def _require_version(one: Pattern, form: Form) -> None:

@@ -22,10 +22,11 @@ SELECT
   (SELECT count(*) FROM turns WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :scope_project)),
   (SELECT count(*) FROM pending WHERE owner = :owner);
 
--- Of the newest so many memories alone, so that it costs the same however many there are.
+-- Of the newest so many memories alone, so that it costs the same however many there are. `until`: when the first of
+-- what is counted expires; till then the counts stand as long as nothing is written.
 -- name: facets
 WITH seen AS MATERIALIZED (
-  SELECT m.kind, m.tags, m.trust, m.project, m.session FROM (
+  SELECT m.kind, m.tags, m.trust, m.project, m.session, m.expires_at FROM (
     SELECT owner, kind, tags, session, project, importance, trust, meta, occurred_at, archived_at, superseded_at, expires_at, deleted_at
     FROM memories WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :scope_project)
     ORDER BY occurred_at DESC LIMIT :look
@@ -35,6 +36,7 @@ WITH seen AS MATERIALIZED (
 SELECT 'looked' AS facet, '' AS value, count(*) AS count FROM (
   SELECT 1 FROM memories WHERE owner = :owner AND (:any_project OR project IS NULL OR project = :scope_project) LIMIT :look)
 UNION ALL SELECT 'all', '', count(*) FROM seen
+UNION ALL SELECT 'until', min(expires_at), 0 FROM seen
 UNION ALL SELECT 'kind', kind, count(*) FROM seen GROUP BY kind
 UNION ALL SELECT 'trust', trust, count(*) FROM seen GROUP BY trust
 UNION ALL SELECT * FROM (
