@@ -656,7 +656,7 @@ class Recollect:
 
         `archived` puts it away or back in the same step.
         """
-        from recollect.pipeline.changing import changed
+        from recollect.pipeline.changing import changed, take_apart
 
         archived = changes.pop("archived", None)
         memory = self.get(memory_id)
@@ -668,6 +668,8 @@ class Recollect:
         if archived is not None:
             new = replace(new, archived_at=self._clock() if archived else None)
         kept = self.store.memories.update(self.scope, new, at=self._clock(), note="update")
+        if new.content != memory.content:
+            take_apart(self.store, self.scope, kept, self._clock())
         self._changed()
         return kept
 
@@ -723,10 +725,16 @@ class Recollect:
         session: str | None = None,
         everything: bool = False,
         soft: bool = False,
+        with_merged: bool = False,
     ) -> Receipt:
-        """Take a memory, a session or everything in scope away for good; `soft`: a memory that can be restored."""
+        """Take a memory, a session or everything in scope away for good; `soft`: a memory that can be restored.
+
+        Other wordings that were merged into a memory go `with_merged`; else they hold again, and the receipt says so.
+        """
         if [memory_id is not None, session is not None, everything].count(True) != 1:
             raise InvalidInput("forget one of: a memory, a session, or everything")
+        if with_merged and memory_id is None:
+            raise InvalidInput("only a memory has other wordings that were merged into it")
         now = self._clock()
         if everything or session is not None:
             from recollect.pipeline.changing import forget_said
@@ -735,10 +743,13 @@ class Recollect:
             return self._readying.forgotten(receipt, everything=everything)
         assert memory_id is not None
         if not soft:
-            return self._readying.forgotten(self.store.keeping.forget_memory(self.scope, memory_id, at=now))
-        self.store.memories.update(self.scope, replace(self.get(memory_id), deleted_at=now), at=now, note="delete")
+            gone = self.store.keeping.forget_memory(self.scope, memory_id, at=now, with_merged=with_merged)
+            return self._readying.forgotten(gone)
+        from recollect.pipeline.changing import forget_softly
+
+        softly = forget_softly(self.store, self.scope, self.get(memory_id), now, with_merged=with_merged)
         self._changed()
-        return Receipt({"memories": 1}, complete=False)
+        return softly
 
     def restore(self, memory_id: str) -> Memory:
         """Bring a softly forgotten memory back while its text is still there."""

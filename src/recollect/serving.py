@@ -8,12 +8,14 @@ it serves nobody else, has texts for agents that are kept in step.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recollect import clock as time
@@ -27,6 +29,7 @@ from recollect.pipeline.worker import Worker
 from recollect.recall.meaning import UNSET, Meaning
 from recollect.settings import Settings
 from recollect.store.opening import located, open_store
+from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES
 from recollect.store.terms import HOSTED_QUOTAS
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 3.0  # how long a count of reads may wait to be written down
 WORK_SECONDS = 2.0  # how long a task that runs may take to end
 MOST_READS = 4_096  # memories whose reads are counted before a request writes them down itself
+VECTOR_SHARE = 8  # of the memory there is, an eighth is for the vectors of those who ask
 MOST_OWNERS = 1_000  # owners whose reads are being counted at once; the one asked longest ago is written down first
 
 
@@ -46,7 +50,7 @@ class Serving:
         self, settings: Settings, *, hosted: bool, clock: Clock = time.now, embedder: Embedder | None = UNSET
     ) -> None:
         settings = located(settings)
-        self.settings = _with_quotas(settings) if hosted else settings
+        self.settings = _for_others(settings) if hosted else settings
         self.hosted = hosted
         self.clock = clock
         self.owner = Scope(settings.tenant, settings.user) if settings.user else Scope(settings.tenant)
@@ -191,10 +195,22 @@ class Serving:
         return not self.hosted and (scope.tenant, scope.user) == (self.owner.tenant, self.owner.user)
 
 
-def _with_quotas(settings: Settings) -> Settings:
-    """The settings of a server for others: limits of its own, unless the operator set some."""
+def _for_others(settings: Settings) -> Settings:
+    """The settings of a server for others: limits of its own and more room for vectors, unless the operator chose."""
     return replace(
         settings,
         quota_memories=settings.quota_memories or HOSTED_QUOTAS.memories or 0,
         quota_ingests_per_day=settings.quota_ingests_per_day or HOSTED_QUOTAS.ingests or 0,
+        vector_memory_bytes=settings.vector_memory_bytes or max(VECTOR_MEMORY_BYTES, memory_bytes() // VECTOR_SHARE),
     )
+
+
+def memory_bytes() -> int:
+    """What memory this process may use: the machine's, or less where its container says so; 0 where nobody says."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+    with suppress(OSError, ValueError):  # "max", or no such file: no limit
+        found = min(found, int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii")))
+    return max(0, found)

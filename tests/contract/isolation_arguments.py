@@ -95,6 +95,7 @@ def _of_memories(asked: Place) -> Choices:
         "adding": [(), (replace(asked.memory, why="taken over"),)],
         "subject": [None],
         "history": [False, True],
+        "with_merged": [False, True],
         "source": [asked.session, "rules"],
         "deleted": [False, True],
         "slot": [f"{asked.canary} slot"],

@@ -155,6 +155,10 @@ def test_where_a_pattern_was_put_is_kept(store: Store) -> None:
     store.patterns.put_rollout(ANN, replace(rollout(), state="out", ended_at=LATER, reason="of no use"))
     assert store.patterns.rollouts(ANN, "p1") == [rollout(state="out", ended_at=LATER, reason="of no use")]
     assert [one.id for one in store.patterns.rollouts(ANN)] == ["r1", "r0"]
+    late = replace(rollout(id="r2"), state="in", begun_at=LATER)
+    store.patterns.put_rollout(ANN, rollout(id="r2"))
+    store.patterns.put_rollout(ANN, late)
+    assert store.patterns.rollouts(ANN, "p1")[-1] == late, "it begins when it is there"
     store.patterns.put_rollout(ANN, rollout(id="r0", pattern="p1", state="out"))
     assert store.patterns.rollouts(ANN, "p2")[0].state == "begun", "a roll-out is of one pattern"
     with pytest.raises(InvalidInput, match="never 'lost'"):
@@ -191,6 +195,52 @@ def test_forgetting_a_session_takes_what_it_shows(
     store.keeping.forget_session(ANN, "s2", at=LATER)
     assert (store.patterns.get(ANN, "p1") is not None) == after_all
     assert store.patterns.evidence(ANN, "p1") == []
+
+
+def worded(store: Store, one: Pattern) -> str:
+    """Every word that is kept of a pattern."""
+    return repr((store.patterns.get(ANN, one.id), store.patterns.versions(ANN, one.id)))
+
+
+@pytest.mark.parametrize(
+    ("state", "stays"),
+    [
+        pytest.param("rejected", False, id="rejected"),
+        pytest.param("retired", False, id="retired"),
+        pytest.param("candidate", False, id="reopened"),
+        pytest.param("approved", True, id="approved: its words are the reviewer's"),
+    ],
+)
+def test_what_somebody_only_looked_at_keeps_no_words_of_a_forgotten_session(
+    store: Store, state: str, stays: bool
+) -> None:
+    for name in ("s1", "s2"):
+        store.sessions.append(ANN, talk(name, "hello"))
+    first = pattern(key="the canary sings", statement="The canary sings", rule="Let the canary sing")
+    last = replace(first, state=state, version=2)
+    history = [replace(told(first, "found"), actor=None), told(last, "reject")]
+    said = (("s1", 1, "The canary sings"), ("s2", 0, "A bird sings"))
+    shown = [replace(sighting(session, at), statement=text) for session, at, text in said]
+    store.patterns.put(ANN, last, at=T0, was=None, told=history, evidence=shown)
+    store.keeping.forget_session(ANN, "s1", at=LATER)
+    assert ("canary" in worded(store, last)) is stays
+    if not stays:
+        kept = store.patterns.get(ANN, "p1")
+        assert kept is not None
+        assert (kept.statement, kept.state, kept.version) == ("A bird sings", state, 2)
+
+
+def test_what_a_person_worded_stays_theirs(store: Store) -> None:
+    for name in ("s1", "s2"):
+        store.sessions.append(ANN, talk(name, "hello"))
+    first = pattern(statement="The canary sings", rule="Let the canary sing")
+    last = replace(first, state="rejected", version=2, rule="Let the reviewer sing", edited=True)
+    history = [replace(told(first, "found"), actor=None), told(last, "edit")]
+    shown = [sighting("s1", 1), replace(sighting("s2"), statement="A bird sings")]
+    store.patterns.put(ANN, last, at=T0, was=None, told=history, evidence=shown)
+    store.keeping.forget_session(ANN, "s1", at=LATER)
+    assert "canary" not in worded(store, last)
+    assert "Let the reviewer sing" in worded(store, last)
 
 
 def test_forgetting_everything_takes_every_pattern_and_nobody_elses(store: Store) -> None:

@@ -17,7 +17,7 @@ from recollect.store.port import Store
 from recollect.store.sqlite.salvage import salvage
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from tests.contract.conftest import NewStore
-from tests.contract.samples import ANN, BOB, LATER, T0, minute
+from tests.contract.samples import ANN, BOB, LATER, T0, minute, talk
 from tests.contract.test_patterns_contract import keep, pattern, told
 
 Record = dict[str, Any]
@@ -105,6 +105,30 @@ def test_what_was_forgotten_does_not_come_back(new_store: NewStore) -> None:
     assert second.patterns.get(ANN, "p2") is None
     assert [one.session for one in second.patterns.evidence(ANN, "p1")] == ["codex:2"]
     assert patterns_in(dump(second)) == patterns_in(before)
+
+
+def test_a_rejected_one_brings_no_words_of_a_forgotten_session(new_store: NewStore) -> None:
+    first, second = new_store(), new_store()
+    kept = keep(first, pattern(state="rejected", version=2, statement="The canary sings"), "claude:1", "codex:2")
+    records = dump(first)
+    second.sessions.append(ANN, talk("claude:1", "hello"))
+    second.keeping.forget_session(ANN, "claude:1", at=LATER)
+    portable.load(second, ANN, records)
+    there = second.patterns.get(ANN, kept.id)
+    assert there is not None
+    assert (there.state, there.statement) == ("rejected", "cat: no such file")
+    assert "canary" not in json.dumps(dump(second))
+
+
+def test_a_roll_out_that_comes_in_made_nothing_but_its_file_and_what_is_above_it(new_store: NewStore) -> None:
+    """Taking it back removes empty directories it made: a record cannot name others."""
+    first, second = new_store(), new_store()
+    keep(first, pattern())
+    made = ("/w/tide/CLAUDE.md", "/w/tide", "/home/ann/precious", "/w/tide/../moon", "/")
+    out = Rollout("r1", "p1", 1, "claude-md", "/w/tide/CLAUDE.md", minute(1), "tide", "in", "- Look.", made)
+    first.patterns.put_rollout(ANN, out)
+    portable.load(second, ANN, dump(first))
+    assert [one.made for one in second.patterns.rollouts(ANN)] == [("/w/tide/CLAUDE.md", "/w/tide", "/")]
 
 
 def test_an_export_shows_only_its_scope(store: Store) -> None:

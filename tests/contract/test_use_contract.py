@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -13,6 +14,8 @@ from recollect.model import Memory, Scope
 from recollect.store import portable
 from recollect.store.moving import Movable
 from recollect.store.port import Ages, Filter, Store
+from recollect.store.sqlite.salvage import salvage
+from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from recollect.store.useport import MOST_FEEDBACK, Feedback, Injection, OwnRanking, Verdict
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, memory, minute, talk
 
@@ -76,6 +79,38 @@ def test_a_verdict_can_be_taken_back(store: Store) -> None:
     assert [details["verdict"] for _, details in audited] == ["helpful", "helpful"]
 
 
+def test_what_the_user_said_is_not_written_over_by_an_agent_nor_by_what_a_session_shows(store: Store) -> None:
+    one = keep(store)
+    mine = said(one, "harmful", at=1, note="it broke the build")
+    store.use.give(ANN, mine)
+    for source in ("agent", "digest"):
+        store.use.give(ANN, said(one, "harmful", at=2, source=source, note="no"))
+    assert store.use.feedback(ANN, one.id) == [mine]
+
+
+def test_the_users_word_takes_the_place_of_an_agents(store: Store) -> None:
+    one = keep(store)
+    store.use.give(ANN, said(one, source="agent", note="the agent's reason"))
+    store.use.give(ANN, said(one, at=1))
+    assert store.use.feedback(ANN, one.id) == [said(one, at=1)], "and nothing of the agent's stays"
+
+
+def test_an_agent_takes_back_only_what_agents_said(store: Store) -> None:
+    one = keep(store)
+    store.use.give(ANN, said(one, "harmful"))
+    store.use.give(ANN, said(one, "helpful", source="agent"))
+    assert not store.use.take_back(ANN, one.id, "harmful", "s1", at=LATER, source="agent")
+    assert store.use.take_back(ANN, one.id, "helpful", "s1", at=LATER, source="agent")
+    assert store.use.feedback(ANN, one.id) == [said(one, "harmful")]
+
+
+def test_a_date_that_a_wrong_clock_put_into_the_future_heals(store: Store) -> None:
+    one = keep(store)
+    store.use.give(ANN, replace(said(one), at=T0 + timedelta(days=100_000)))
+    store.use.give(ANN, said(one, at=5))
+    assert store.use.feedback(ANN, one.id) == [said(one, at=5)]
+
+
 @pytest.mark.parametrize("change", [{"verdict": "lovely"}, {"source": "nobody"}], ids=str)
 def test_nothing_else_can_be_said(store: Store, change: dict[str, str]) -> None:
     one = keep(store)
@@ -90,6 +125,17 @@ def test_of_many_verdicts_the_newest_are_kept(store: Store) -> None:
     found = store.use.feedback(ANN, one.id)
     assert len(found) == MOST_FEEDBACK
     assert found[-1] == said(one, session="s3", at=3)
+
+
+def test_however_much_agents_say_what_the_user_said_stays(store: Store) -> None:
+    one = keep(store)
+    mine = said(one, "harmful")
+    store.use.give(ANN, mine)
+    for number in range(MOST_FEEDBACK + 3):
+        store.use.give(ANN, said(one, session=f"s{number}", at=number + 1, source="agent"))
+    found = store.use.feedback(ANN, one.id)
+    assert len(found) == MOST_FEEDBACK
+    assert mine in found
 
 
 def test_of_what_is_not_there_nothing_can_be_said(store: Store) -> None:
@@ -265,3 +311,27 @@ def test_feedback_is_exported_and_comes_back_once(store: Store, new_store: objec
     other.keeping.forget_memory(ANN, one.id, at=LATER)
     portable.load(other, ANN, records)
     assert other.use.every(ANN, limit=9) == []
+
+
+def test_a_note_goes_with_the_text_it_is_about(store: Store) -> None:
+    """What was softly forgotten is redacted after a while: what was said of it may quote it."""
+    one = keep(store)
+    store.use.give(ANN, said(one, session=None, note="the port is 5433"))
+    store.memories.update(ANN, replace(one, deleted_at=T0), at=T0, note="delete")
+    ages = Ages(archive_before=ENDLESS_AGO, archive_reads=0, redact_before=LATER, purge_before=ENDLESS_AGO)
+    assert store.keeping.upkeep(now=LATER, ages=ages, steps=("redact",)).redacted == 1
+    assert left(store, "feedback") == []
+
+
+def test_a_repaired_store_has_what_was_said_of_its_memories(tmp_path: Path) -> None:
+    damaged, mended = SqliteStore(tmp_path / "damaged"), SqliteStore(tmp_path / "mended")
+    one = keep(damaged)
+    given = [said(one, note="it was the port"), said(one, "harmful", None, 1, source="agent")]
+    for each in given:
+        damaged.use.give(ANN, each)
+    damaged.close()
+    try:
+        assert salvage(tmp_path / "damaged" / FILE_NAME, mended)["lost"] == 0
+        assert mended.use.every(ANN, limit=9) == given
+    finally:
+        mended.close()

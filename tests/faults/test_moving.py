@@ -14,6 +14,7 @@ from recollect.errors import InvalidInput
 from recollect.model import TIERS, Scope
 from recollect.settings import Settings
 from recollect.store import moving, portable
+from recollect.store.learnport import Pattern, Sighting
 from recollect.store.moving import Movable, contents, move
 from recollect.store.port import Filter, Store
 from recollect.store.postgres.store import PostgresStore
@@ -178,6 +179,21 @@ def test_merging_brings_nothing_back_that_was_forgotten_in_the_target(pair: tupl
     assert (target.consolidations.rollups(BOB), target.consolidations.relations(ANN)) == ([], [])
     assert target.consolidations.rollups(ANN) == source.consolidations.rollups(ANN) != []
     assert target.patterns.evidence(ANN, "p1") == source.patterns.evidence(ANN, "p1") != []
+
+
+def test_no_pattern_brings_words_of_a_session_that_was_forgotten_in_the_target(pair: tuple[Movable, Movable]) -> None:
+    """T28: a rejected one may hold them though other sessions show it too; it is found anew by what these show."""
+    source, target = pair
+    source.sessions.append(BOB, [event("codex:2", 0, "a bird sings")])
+    seen = [Sighting(session, "claude", "apollo", LATER) for session in ("claude:1", "codex:2")]
+    for name, state in (("p2", "rejected"), ("p3", "approved")):
+        one = Pattern(name, "correction", "k", "the canary sings", "user", LATER, LATER, state=state, version=2)
+        source.patterns.put(BOB, one, at=LATER, was=None, evidence=seen)
+    target.sessions.append(BOB, [event("claude:1", 0, "the canary sings")])
+    target.keeping.forget_session(BOB, "claude:1", at=LATER)
+    move(source, target, now=LATER, merge=True)
+    assert target.patterns.get(BOB, "p2") is None
+    assert [one.session for one in target.patterns.evidence(BOB, "p3")] == ["codex:2"]
 
 
 def test_a_target_that_changed_since_is_not_overwritten_unasked(pair: tuple[Movable, Movable]) -> None:

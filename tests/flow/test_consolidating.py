@@ -275,6 +275,32 @@ def test_what_was_read_of_late_is_not_stale_nor_is_what_says_the_same(memory: Re
     assert run is None or "demote" not in run.counts
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "days_ago", "stays"),
+    [
+        pytest.param(["helpful"], 0, True, id="just now"),
+        pytest.param(["helpful"], 120, True, id="some months ago"),
+        pytest.param(["helpful"], 400, False, id="long ago"),
+        pytest.param(["harmful"], 0, False, id="it did harm"),
+        pytest.param(["helpful", "harmful"], 0, False, id="it did more harm"),
+    ],
+)
+def test_what_proved_helpful_is_not_stale(
+    memory: Recollect, clock: HandClock, verdicts: list[str], days_ago: int, stays: bool
+) -> None:
+    """What somebody says is of use is worth more than being read; nor is another wording of it stale."""
+    clock.move(days=-days_ago)
+    one = passing(memory, "the harbour api answers in steps", occurred_at=clock() - LONG_AGO)
+    other = passing(memory, "somebody looked at the old harbour lamp", importance=0.5)
+    merged = passing(memory, "somebody looked at the old harbour lamps")
+    for verdict in verdicts:
+        memory.feedback(one.id, verdict)
+        memory.feedback(merged.id, verdict)
+    clock.move(days=days_ago)
+    memory.consolidate(share=1.0)
+    assert live(memory) == ({one.content, other.content} if stays else set())
+
+
 def test_weeks_months_and_projects_are_told_from_gists(memory: Recollect, clock: HandClock) -> None:
     for number, about in enumerate(("lamps of the harbour", "ropes of the boats")):
         memory.record(f"s{number}", "user", f"I want to know how the {about} are made, in detail please.")

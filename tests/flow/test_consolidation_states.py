@@ -26,6 +26,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from recollect.distill.values.holding import MERGED
 from recollect.distill.values.sayings import rank_of
 from recollect.errors import Conflict, NotFound
 from recollect.ids import uuid7
@@ -244,6 +245,15 @@ class Consolidating(RuleBasedStateMachine):
             assert one.project == self.projects[id_]
             if one.superseded_by is not None:
                 assert self.projects.get(one.superseded_by) == one.project
+
+    @invariant()
+    def what_was_merged_is_said_by_something_that_is_there(self) -> None:
+        state = self.state()
+        for one in state.values():
+            if MERGED in one.meta and one.deleted_at is None:
+                into = state.get(one.superseded_by or "")
+                assert into is not None
+                assert into.deleted_at is None
 
     @invariant()
     def what_was_forgotten_is_in_no_journal(self) -> None:

@@ -70,6 +70,15 @@ def test_said_again_it_counts_once_and_taken_back_it_never_was(memory: Recollect
         memory.feedback(one, "helpful", "s1", undo=True)
 
 
+def test_an_agents_word_counts_in_a_session_that_is_there(memory: Recollect) -> None:
+    one = filled(memory)[FACTS[0]]
+    memory.record("claude:s1", "user", "hello")
+    told = memory.feedback(one, "helpful", "claude:s1", source="agent")
+    assert [said.session for said in told.feedback] == ["claude:s1"]
+    told = memory.feedback(one, "helpful", "claude:made-up", source="agent")
+    assert {said.session for said in told.feedback} == {"claude:s1", None}
+
+
 def test_a_verdict_fades_with_its_half_life(memory: Recollect, clock: HandClock) -> None:
     one = filled(memory)[FACTS[0]]
     memory.feedback(one, "helpful")

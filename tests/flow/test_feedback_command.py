@@ -56,6 +56,26 @@ def test_an_agents_word_is_an_agents(
     assert told["feedback"][0]["source"] == "agent"
 
 
+def test_an_agent_neither_outvotes_the_user_with_made_up_sessions_nor_takes_their_word_back(
+    capsys: pytest.CaptureFixture[str], data: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id_ = kept(capsys, data)
+    run(capsys, "feedback", id_, "harmful", "--note", "it broke the build", "--data-dir", data)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    for number in range(10):
+        run(capsys, "feedback", id_, "helpful", "--session", f"made-up-{number}", "--data-dir", data)
+    told = run(capsys, "feedback", id_, "harmful", "--note", "not at all", "--data-dir", data)
+    assert told["usefulness"] == pytest.approx(-3 / 5), "one helpful against one harmful"
+    assert {(one["verdict"], one["source"], one["session"], one["note"]) for one in told["feedback"]} == {
+        ("harmful", "user", None, "it broke the build"),
+        ("helpful", "agent", None, None),
+    }
+    assert main(["feedback", id_, "harmful", "--undo", "--data-dir", data]) != 0
+    assert "no agent said harmful" in capsys.readouterr().err
+    told = run(capsys, "feedback", id_, "helpful", "--session", "made-up-3", "--undo", "--data-dir", data)
+    assert [(one["verdict"], one["source"]) for one in told["feedback"]] == [("harmful", "user")]
+
+
 @pytest.mark.parametrize("words", [("lovely",), ("success",), ()], ids=["unknown", "not for people", "none"])
 def test_an_odd_verdict_is_wrong_usage(capsys: pytest.CaptureFixture[str], data: str, words: tuple[str, ...]) -> None:
     id_ = kept(capsys, data)

@@ -75,3 +75,31 @@ def test_the_command(cli: Cli, own_home: Path, monkeypatch: pytest.MonkeyPatch, 
     assert cli("patterns", "common", "--k", "4").code == 2
     monkeypatch.setenv("RECOLLECT_SHARE_PATTERNS", "false")
     assert "only who shares" in cli("patterns", "common").err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("config", "set", "share_patterns", "false"),
+        ("config", "unset", "share_patterns"),
+        *[("patterns", *what) for what in (("list",), ("show", "p1"), ("history", "p1"), ("measure",))],
+        ("detect",),
+    ],
+    ids=lambda words: " ".join(words),
+)
+def test_who_switches_it_off_counts_no_more_from_the_next_command_on(
+    cli: Cli, own_home: Path, monkeypatch: pytest.MonkeyPatch, clock: HandClock, words: tuple[str, ...]
+) -> None:
+    data = own_home / ".local" / "share" / "recollect"
+    with Recollect.open(data, background=False, embedder=None) as memory:
+        memory.store.patterns.put(memory.scope, pattern(id="p1-long-enough"), at=clock(), was=None)
+        others(memory, clock, 4, id="p1-long-enough")
+    words = tuple("p1-long-enough" if word == "p1" else word for word in words)
+    assert cli("config", "set", "share_patterns", "true").code == 0
+    assert len(cli("patterns", "common", "--json").json["common"]) == 1
+    if words[0] != "config":  # by hand, in the file
+        file = next(own_home.rglob("config.toml"))
+        file.write_text(file.read_text().replace("true", "false"))
+    assert cli(*words).code == 0
+    with Recollect.open(data, background=False, embedder=None) as memory:
+        assert not memory.store.patterns.share(memory.scope, False, at=clock()), "it is off already"

@@ -121,8 +121,14 @@ def test_what_was_merged_counts_where_it_went(memory: Recollect) -> None:
     assert memory.patterns.get(gone.id) == merged
     assert {one.id for one in memory.patterns.find() if one.kind in (gone.kind, home.kind)} == {gone.id, home.id}
     assert len(memory.patterns.evidence(home.id)) == 8
-    with pytest.raises(Conflict, match="merged into"):
-        memory.patterns.approve(gone.id)
+    for decide in (
+        lambda: memory.patterns.approve(gone.id),
+        lambda: memory.patterns.reject(gone.id),
+        lambda: memory.patterns.edit(gone.id, rule="Do otherwise."),
+    ):
+        with pytest.raises(Conflict, match="merged into"):
+            decide()
+    assert memory.patterns.get(gone.id) == merged
     with pytest.raises(InvalidInput, match="itself"):
         memory.patterns.merge(home.id, home.id)
 
@@ -133,6 +139,20 @@ def test_what_is_merged_is_trusted_as_the_weaker(memory: Recollect) -> None:
     gone, home = found(memory), found(memory, "`go` is not found")
     memory.store.patterns.put(memory.scope, replace(gone, trust="observed"), at=gone.last_seen, was=1)
     assert memory.patterns.merge(gone.id, home.id).trust == "observed"
+
+
+def test_what_was_merged_is_not_trusted_more_when_only_the_better_vouched_for_still_shows(memory: Recollect) -> None:
+    fill(memory)
+    gone, home = found(memory), found(memory, "`go` is not found")
+    memory.store.patterns.put(memory.scope, replace(gone, trust="observed"), at=gone.last_seen, was=1)
+    memory.patterns.approve(home.id, rule="Install go before anything else.")
+    memory.patterns.merge(gone.id, home.id)
+    for one in memory.patterns.evidence(gone.id):
+        memory.forget(session=one.session)
+    keep(memory, missing_go("p9", day=5))
+    memory.patterns.refresh()
+    kept = memory.patterns.get(home.id)
+    assert (kept.trust, kept.state) == ("observed", "approved")
 
 
 def test_an_id_may_be_shortened(memory: Recollect) -> None:

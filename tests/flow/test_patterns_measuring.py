@@ -91,6 +91,39 @@ def test_projects_that_were_held_back_are_the_control(memory: Recollect, clock: 
     assert "taken off" in one.notes[0]
 
 
+def test_a_project_that_got_it_later_is_no_control_from_then_on(
+    memory: Recollect, clock: HandClock, place: Path, own_home: Path
+) -> None:
+    """What fell there fell because of the rule: taken off, it would hide that the rule helps."""
+    other = own_home / "other"
+    other.mkdir()
+    memory.settings.projects[str(other)] = "other"
+    for project in ("app", "other"):
+        days(memory, 1, 15, 20, project)
+    pattern = rolled_out(memory, clock, place, held_back=("other",))
+    clock.now = START + timedelta(days=29)
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=other)
+    clock.now = START + timedelta(days=60)
+    days(memory, 21, 9, 12, "other")
+    for project in ("app", "other"):
+        days(memory, 32, 2, 20, project)
+    one = memory.patterns.measure(pattern.id)[0]
+    assert one.effect.control_after is not None
+    assert (one.effect.control_after.hits, one.effect.control_after.tasks) == (9, 10)
+    assert (one.effect.controlled, one.effect.verdict) == (True, "fewer")
+
+
+def test_what_was_only_begun_was_in_force_nowhere(memory: Recollect, clock: HandClock, place: Path) -> None:
+    days(memory, 1, 15, 20)
+    pattern = rolled_out(memory, clock, place)
+    days(memory, 30, 1, 20)
+    (one,) = memory.patterns.rollouts()
+    begun = replace(one, id="begun", begun_at=START, state="begun", place="/elsewhere/CLAUDE.md")
+    memory.store.patterns.put_rollout(memory.scope, begun)
+    (measured,) = memory.patterns.measure(pattern.id)
+    assert measured.effect.before.tasks == 20
+
+
 def test_only_a_project_that_does_not_read_it_can_be_held_back(memory: Recollect, place: Path) -> None:
     days(memory, 1, 15, 20)
     pattern = approved(memory)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +19,12 @@ from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.inject.ruleblock import EditedByHand, rules_in
 from recollect.pipeline.rolling import INSTRUCTIONS
 from recollect.store.learnport import TARGETS, Pattern
+from recollect.store.port import Filter
+from tests.contract.samples import memory as made
+from tests.flow.memory_fixture import HandClock
 from tests.flow.patterns_fixture import approved, fill, found, tree
 
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
 FILES = {"agents-md": "AGENTS.md", "claude-md": "CLAUDE.md"}
 
 
@@ -93,7 +100,18 @@ def test_a_block_that_was_edited_by_hand_is_refused_and_nothing_changes(
     assert path.read_bytes() == edited
     assert memory.patterns.rollouts(pattern.id)[0].state == "in"
     memory.patterns.roll_back(pattern.id, force=True)
-    assert path.read_bytes() == b"# App\r\n\r\nBe kind."
+    theirs = str(pattern.rule).replace("Read the lines", "Never read the lines")
+    assert path.read_bytes() == f"# App\r\n\r\nBe kind.\r\n- {theirs}\r\n".encode(), "in the user's words it stays"
+
+
+def test_rolling_out_by_force_keeps_a_rule_in_the_users_words(memory: Recollect, pattern: Pattern, place: Path) -> None:
+    path = place / "CLAUDE.md"
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=place)
+    path.write_bytes(path.read_bytes().replace(b"exactly.", b"exactly. Never touch vendor/!"))
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=place, force=True)
+    assert rules_in(path.read_bytes()) == {pattern.id: pattern.rule}
+    memory.patterns.roll_back(pattern.id)
+    assert path.read_text() == f"- {pattern.rule} Never touch vendor/!\n"
 
 
 def test_a_skill_that_was_edited_by_hand_is_kept_beside(memory: Recollect, pattern: Pattern, place: Path) -> None:
@@ -105,6 +123,111 @@ def test_a_skill_that_was_edited_by_hand_is_kept_beside(memory: Recollect, patte
     memory.patterns.roll_back(pattern.id, force=True)
     assert not path.exists()
     assert (path.parent / "SKILL.md.edited").read_text().endswith("And my own words.\n")
+
+
+def test_every_version_of_the_users_is_kept(memory: Recollect, pattern: Pattern, place: Path) -> None:
+    """Also the second time, and the third: none is written over by the next."""
+    names = []
+    for words in ("One.", "Two.", "Three."):
+        path = Path(memory.patterns.roll_out(pattern.id, "skill", directory=place).place)
+        path.write_text(f"{path.read_text()}{words}\n")
+        (done,) = memory.patterns.roll_back(pattern.id, force=True)
+        name = str(done.note).removeprefix("your version is kept as ")
+        assert (path.parent / name).read_text().endswith(f"{words}\n")
+        names.append(name)
+    assert names == ["SKILL.md.edited", "SKILL.md.edited-2", "SKILL.md.edited-3"]
+
+
+def test_by_force_a_skill_is_written_anew_and_the_users_version_kept(
+    memory: Recollect, pattern: Pattern, place: Path
+) -> None:
+    path = Path(memory.patterns.roll_out(pattern.id, "skill", directory=place).place)
+    path.write_text(path.read_text() + "And my own words.\n")
+    memory.patterns.edit(pattern.id, rule="Look, then edit.")
+    with pytest.raises(EditedByHand, match="edited by hand"):
+        memory.patterns.roll_out(pattern.id, "skill", directory=place)
+    done = memory.patterns.roll_out(pattern.id, "skill", directory=place, force=True)
+    assert (done.changed, done.note) == (True, "your version is kept as SKILL.md.edited")
+    assert "Look, then edit." in path.read_text()
+    assert (path.parent / "SKILL.md.edited").read_text().endswith("And my own words.\n")
+    assert [one.state for one in memory.patterns.rollouts(pattern.id)] == ["out", "in"]
+
+
+def test_a_directory_that_is_no_project_is_not_everywhere(memory: Recollect, pattern: Pattern, own_home: Path) -> None:
+    """The home directory is nobody's project: a rule put there was taken for one of all of them, and back as one."""
+    memory.patterns.roll_out(pattern.id, "claude-md")
+    before = tree(own_home)
+    for to in TARGETS:
+        with pytest.raises(InvalidInput, match="no project") as refused:
+            memory.patterns.roll_out(pattern.id, to, directory=own_home)
+        assert "--everywhere" in str(refused.value.hint)
+    with pytest.raises(InvalidInput, match="no project"):
+        memory.patterns.roll_back(pattern.id, directory=own_home)
+    assert tree(own_home) == before
+    assert [one.state for one in memory.patterns.rollouts(pattern.id)] == ["in"]
+
+
+@pytest.mark.parametrize("to", FILES)
+def test_a_new_file_of_a_project_is_as_the_umask_says(
+    memory: Recollect, pattern: Pattern, place: Path, to: str
+) -> None:
+    """It is read by whoever works there, like every other file."""
+    (place / "AGENTS.md").unlink()
+    before = os.umask(0o022)
+    try:
+        done = memory.patterns.roll_out(pattern.id, to, directory=place)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(Path(done.place).stat().st_mode) == 0o644
+
+
+def test_what_failed_was_never_rolled_out(memory: Recollect, pattern: Pattern, place: Path, clock: HandClock) -> None:
+    """Its time is not the time of the roll-out that came after it."""
+    path = place / "AGENTS.md"
+    path.chmod(0o444)
+    with pytest.raises(InvalidInput, match="read-only"):
+        memory.patterns.roll_out(pattern.id, "agents-md", directory=place)
+    (failed,) = memory.patterns.rollouts(pattern.id)
+    assert (failed.state, failed.ended_at) == ("out", failed.begun_at)
+    assert "read-only" in str(failed.reason)
+    assert memory.patterns.measure() == []
+    path.chmod(0o644)
+    clock.move(days=20)
+    memory.patterns.roll_out(pattern.id, "agents-md", directory=place)
+    assert [one.begun_at for one in memory.patterns.rollouts(pattern.id) if one.state == "in"] == [clock()]
+
+
+@pytest.mark.parametrize("written", [False, True], ids=["before", "after"])
+def test_who_was_killed_counts_from_when_the_file_was_written(
+    memory: Recollect, pattern: Pattern, place: Path, clock: HandClock, written: bool
+) -> None:
+    begun = clock()
+    done = memory.patterns.roll_out(pattern.id, "claude-md", directory=place)
+    (one,) = memory.patterns.rollouts()
+    memory.store.patterns.put_rollout(memory.scope, replace(one, state="begun"))
+    if not written:
+        Path(done.place).unlink()
+    clock.move(days=5)
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=place)
+    (again,) = memory.patterns.rollouts()
+    assert (again.state, again.begun_at) == ("in", begun if written else clock())
+
+
+def test_only_directories_above_the_file_are_taken_away(memory: Recollect, pattern: Pattern, place: Path) -> None:
+    """A roll-out that was imported may name any directory as made for it."""
+    other = place.parent / "other" / "empty"
+    other.mkdir(parents=True)
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=place)
+    (one,) = memory.patterns.rollouts()
+    named = (*one.made, str(other), str(other.parent), str(place.parent / "never"))
+    memory.store.patterns.put_rollout(memory.scope, replace(one, made=named))
+    memory.patterns.roll_back(pattern.id)
+    assert other.is_dir()
+    assert not (place / "CLAUDE.md").exists()
+    begun = replace(one, id="imported", state="begun", made=named)
+    memory.store.patterns.put_rollout(memory.scope, begun)
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=place)
+    assert not (place.parent / "never").exists()
 
 
 def test_somebody_elses_skill_is_never_touched(memory: Recollect, pattern: Pattern, place: Path) -> None:
@@ -169,6 +292,40 @@ def test_a_memory_that_was_there_before_stays(memory: Recollect, pattern: Patter
     assert done.place == own.id
     memory.patterns.roll_back(pattern.id)
     assert [one.id for one in memory.memories()] == [own.id]
+
+
+def test_merged_into_a_memory_of_the_users_it_goes_without_a_trace(memory: Recollect, pattern: Pattern) -> None:
+    """Nothing of ours stays in the history, and what the user said is as it was."""
+    memory.remember("Read the lines to be changed again right before an edit and copy the text exactly", kind="lesson")
+    memory.patterns.edit(
+        pattern.id, rule="Please read the lines to be changed again right before an edit, and copy the text exactly."
+    )
+    before = everything(memory)
+    memory.patterns.roll_out(pattern.id, "memory")
+    assert len(everything(memory)) == 2
+    (back,) = memory.patterns.roll_back(pattern.id)
+    assert back.changed
+    assert everything(memory) == before
+
+
+def test_what_was_merged_into_it_holds_again_when_it_goes(
+    memory: Recollect, pattern: Pattern, clock: HandClock
+) -> None:
+    """The user's own wording is not lost with ours."""
+    memory.patterns.edit(pattern.id, rule="Please always run the whole test suite before pushing to main")
+    memory.patterns.roll_out(pattern.id, "memory")
+    told = {"kind": "note", "trust": "checked", "recorded_at": clock(), "project": memory.scope.project}
+    own = made("Run the whole test suite before pushing to main", occurred_at=clock() - timedelta(days=3), **told)
+    memory.store.memories.add(memory.scope, own)
+    assert memory.consolidate().plan.counts["merge"] == 1
+    memory.patterns.roll_back(pattern.id)
+    assert [one.content for one in memory.memories()] == [own.content]
+
+
+def everything(memory: Recollect) -> list[tuple[Any, ...]]:
+    """Every memory that is not deleted, however it stands."""
+    found = memory.store.memories.find(memory.scope, Filter(now=LATER, archived=True, history=True), limit=99)
+    return [(one.id, one.content, one.trust, one.superseded_at, one.meta) for one in found]
 
 
 def test_another_wording_takes_the_place_of_the_first(memory: Recollect, pattern: Pattern, place: Path) -> None:
@@ -260,9 +417,25 @@ def test_forgetting_everything_takes_it_out_of_files_too(memory: Recollect, patt
     before = tree(own_home)
     for to in INSTRUCTIONS:
         memory.patterns.roll_out(pattern.id, to)
-    memory.forget(everything=True)
+    receipt = memory.forget(everything=True)
     assert tree(own_home) == before
     assert memory.patterns.find() == []
+    assert receipt.remains == ()
+
+
+def test_forgetting_everything_names_the_files_in_which_a_rule_had_to_stay(
+    memory: Recollect, pattern: Pattern, place: Path
+) -> None:
+    path = place / "CLAUDE.md"
+    memory.patterns.roll_out(pattern.id, "claude-md", directory=place)
+    memory.patterns.roll_out(pattern.id, "agents-md", directory=place)
+    path.write_text(path.read_text().replace("exactly.", "exactly!"))
+    receipt = memory.forget(everything=True)
+    assert not receipt.complete
+    (left,) = receipt.remains
+    assert left.startswith(str(path))
+    assert "edited by hand" in left
+    assert "Read the lines" not in (place / "AGENTS.md").read_text()
 
 
 def test_a_rule_that_comes_back_in_a_transcript_is_known(memory: Recollect, pattern: Pattern, place: Path) -> None:

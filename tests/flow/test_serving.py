@@ -15,8 +15,9 @@ from recollect.hookreply import PREPARED
 from recollect.model import Scope
 from recollect.models.tiny import TinyEmbedder
 from recollect.pipeline.embedding import embed_waiting
-from recollect.serving import Serving
+from recollect.serving import VECTOR_SHARE, Serving, memory_bytes
 from recollect.settings import load
+from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES
 from tests.flow.memory_fixture import HandClock
 
 ANN, BOB = Scope("acme", "ann"), Scope("acme", "bob")
@@ -157,3 +158,11 @@ def test_opening_one_more_costs_next_to_nothing(open_serving: Callable[..., Serv
             serving.memory(scope)
     assert (time.thread_time() - begun) / 1_000 < 250e-6
     assert threading.active_count() == before
+
+
+def test_a_server_for_others_keeps_more_vectors_unless_the_operator_chose(open_serving: Callable[..., Serving]) -> None:
+    own, hosted = open_serving(hosted=False).store.search.memory.room, open_serving().store.search.memory.room
+    assert own == VECTOR_MEMORY_BYTES
+    assert hosted == max(VECTOR_MEMORY_BYTES, memory_bytes() // VECTOR_SHARE)
+    assert 0 < memory_bytes() < 2**50
+    assert open_serving(vector_memory_bytes=7).store.search.memory.room == 7

@@ -104,15 +104,26 @@ def test_an_approved_pattern_is_the_one_line_in_every_hooks_answer(
         {"projects": ("elsewhere",)},
         {"projects": ()},
         {"rule": None},
-        {"last_seen": "long ago"},
+        {"last_seen": -PATTERN_DAYS - 1},
+        {"last_seen": 3000},
     ],
-    ids=["merely observed", "not approved", "rejected", "retired", "of another project", "of none", "no rule", "old"],
+    ids=[
+        "merely observed",
+        "not approved",
+        "rejected",
+        "retired",
+        "of another project",
+        "of none",
+        "no rule",
+        "old",
+        "of a clock that ran ahead",
+    ],
 )
 def test_what_does_not_fit_well_is_not_said(
     memory: Recollect, clock: HandClock, here: Path, changes: dict[str, Any]
 ) -> None:
     if "last_seen" in changes:
-        changes = {"last_seen": clock() - timedelta(days=PATTERN_DAYS + 1)}
+        changes = {"last_seen": clock() + timedelta(days=changes["last_seen"])}
     learned(memory, clock, **changes)
     memory.remember("Postgres listens on port 5433", kind="fact")
     memory.prepare()

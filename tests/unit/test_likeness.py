@@ -14,6 +14,7 @@ SAME = [
     ("Always run the linter before you commit your changes", "Run the linter before committing changes."),
     ("We decided to store sessions in Redis", "We decided to store the sessions in redis"),
     ("The user prefers short commit messages", "Prefer short commit messages"),
+    ("You should run the linter before you commit your changes", "Run the linter before committing changes."),
     ("Please keep each module small and documented", "Keep each module small and documented!"),
     (
         "The nightly job on the ops cluster restores the reporting database from the backup and mails a summary",
@@ -35,6 +36,15 @@ DIFFERENT = [
     ("Ann reviews the billing changes", "Bob reviews the billing changes"),
     ("Push tags to the mirror", "Never push tags to the mirror"),
     ("All tests must pass", "Some tests must pass"),
+    ("The worker may retry failed payments", "The worker must retry failed payments"),
+    ("The worker should retry failed payments", "The worker must retry failed payments"),
+    ("The importer can hardly parse quoted commas", "The importer can parse quoted commas"),
+    ("Deploy to the cluster every week", "Deploy to the cluster twice every week"),
+    ("Ann may review and Bob edits the page", "Ann reviews and Bob may edit the page"),
+    (
+        "The nightly job on the ops cluster restores the reporting database from the backup and mails a summary",
+        "The nightly job on the ops cluster rarely restores the reporting database from the backup and mails a summary",
+    ),
     ("yes", "yes please"),
     ("", ""),
 ]
@@ -43,6 +53,7 @@ OPPOSED = [
     ("Never push to main", "push to main"),
     ("Always squash commits", "Don't squash commits"),
     ("We store passwords in the database", "We do not store passwords in the database"),
+    ("We must store passwords in the database", "We do not store passwords in the database"),
     ("Commit generated files", "Avoid commit generated files"),
 ]
 

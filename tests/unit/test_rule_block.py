@@ -97,11 +97,40 @@ def test_a_block_that_was_edited_by_hand_is_not_written_over(edit: tuple[bytes, 
 
 def test_by_force_what_was_written_into_the_block_stays_behind_it() -> None:
     edited = with_rule(OWN, A, "Read first.").replace(b"- Read", b"- My own rule\r\n- Read")
-    assert without_rule(edited, A, force=True) == OWN + b"- My own rule\n"
-    more = with_rule(edited, B, "Other.", force=True)
+    ours = {A: ["Read first."]}
+    assert without_rule(edited, A, force=True, written=ours) == OWN + b"- My own rule\n"
+    more = with_rule(edited, B, "Other.", force=True, written=ours)
     assert more.endswith(END.encode() + b"\n- My own rule\n")
     assert rules_in(more).keys() == {A, B}
     assert without_rule(without_rule(more, A), B) == OWN + b"- My own rule\n"
+
+
+@pytest.mark.parametrize("ours", [{A: ["Read first."]}, {}], ids=["known", "unknown"])
+def test_by_force_a_rule_in_the_users_words_stays_behind_the_block(ours: dict[str, list[str]]) -> None:
+    """Only what a roll-out wrote is taken away; what is not known to be that is the user's."""
+    edited = with_rule(with_rule(OWN, A, "Read first."), B, "Other.").replace(b"first.", b"first. Not vendor/!")
+    out = without_rule(edited, A, force=True, written={**ours, B: ["Other."]})
+    assert rules_in(out) == {B: "Other."}
+    assert out.endswith(END.encode() + b"\n- Read first. Not vendor/!\n")
+    assert without_rule(out, B) == OWN + b"- Read first. Not vendor/!\n"
+    again = with_rule(edited, A, "Read twice.", force=True, written=ours)
+    assert rules_in(again) == {A: "Read twice.", B: "Other."}
+    assert again.endswith(END.encode() + b"\n- Read first. Not vendor/!\n")
+
+
+def test_by_force_another_rule_in_the_users_words_is_not_made_ours() -> None:
+    """Else its own roll-back would find the block whole, and take the user's words away."""
+    edited = with_rule(with_rule(OWN, A, "Read first."), B, "Other.").replace(b"Other.", b"Other, mine.")
+    out = without_rule(edited, A, force=True, written={A: ["Read first."], B: ["Other."]})
+    assert rules_in(out) == {}
+    assert out == OWN + b"- Other, mine.\n"
+
+
+def test_by_force_a_colleagues_rule_stays_in_the_block() -> None:
+    edited = with_rule(with_rule(OWN, A, "Read first."), B, "Other.").replace(HEADING.encode(), b"## Ours")
+    out = without_rule(edited, A, force=True, written={A: ["Read first."]})
+    assert rules_in(out) == {B: "Other."}
+    assert out.endswith(b"## Ours\n")
 
 
 def test_two_blocks_are_told() -> None:

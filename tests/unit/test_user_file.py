@@ -50,6 +50,20 @@ def test_an_edit_that_changes_nothing_writes_nothing(file: Path) -> None:
     assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)], ids=oct)
+def test_a_new_file_for_others_too_is_as_the_umask_says(tmp_path: Path, umask: int, mode: int) -> None:
+    path = tmp_path / "AGENTS.md"
+    before = os.umask(umask)
+    try:
+        assert change(path, append(b"x"), shared=True)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    path.chmod(0o640)
+    assert change(path, append(b"y"), shared=True)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640, "an old one keeps its own"
+
+
 def test_a_file_is_made_private_and_only_when_there_is_something_to_say(tmp_path: Path) -> None:
     path = tmp_path / "AGENTS.md"
     assert not change(path, lambda content: content)

@@ -1,15 +1,18 @@
 """Rules in a marked block of a file that agents load: each is one line, put in and taken out by the id of its pattern.
 
 The bytes of a file come in and go out. The block stands between two comments; the first names the hash of what is
-between them, so that a block somebody changed by hand is known and not written over. Rules stand in the order of their
-ids: the block depends on which rules are in it, not on how they came there, and a rule that somebody else's Recollect
-put into the same file stays. With the last rule the block goes, and every other byte is as it was before the first.
+between them, so that a block somebody changed by hand is known and not written over. By force it is: what is in it and
+was not written by a roll-out, be it a line more or a rule in other words, then stays behind the block. Rules stand in
+the order of their ids: the block depends on which rules are in it, not on how they came there, and a rule that somebody
+else's Recollect put into the same file stays. With the last rule the block goes, and every other byte is as it was
+before the first.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,6 +30,9 @@ _MARK_LINE = re.compile(
     rf"(?:^|(?<=^\ufeff)){MARK}(?:begin [0-9a-f]{{16}}(?: joined)?|end) -->[ \t]*\r?$", re.MULTILINE
 )
 _RULE = re.compile(r"- (.*) <!-- pattern ([0-9a-f]{8,64}) -->")
+
+Written = Mapping[str, Collection[str]]  # what roll-outs wrote into a file, by the ids of their patterns
+_NOTHING: Written = {}
 
 
 class EditedByHand(Conflict):
@@ -51,11 +57,14 @@ def instruction(rule: str) -> str:
     return unimported(one_line(defang(rule), RULE_CHARS))
 
 
-def with_rule(content: bytes, pattern: str, rule: str, *, force: bool = False) -> bytes:
-    """The content with this rule in its block; EditedByHand when the block was changed, unless `force`."""
+def with_rule(content: bytes, pattern: str, rule: str, *, force: bool = False, written: Written = _NOTHING) -> bytes:
+    """The content with this rule in its block; EditedByHand when the block was changed, unless `force`.
+
+    In a block that was changed, only what is `written` is ours.
+    """
     text = read(content, MARK)
     rule = _plain(text, instruction(rule))
-    block = _found(text.text)
+    block = _found(text, {**written, pattern: (*written.get(pattern, ()), rule)})
     if block is None:
         newline = text.newline
         joined = bool(text.text) and not text.text.endswith("\n")
@@ -67,10 +76,10 @@ def with_rule(content: bytes, pattern: str, rule: str, *, force: bool = False) -
     return text.encoded(_with(text.text, block, {**block.rules, pattern: rule}))
 
 
-def without_rule(content: bytes, pattern: str, *, force: bool = False) -> bytes:
+def without_rule(content: bytes, pattern: str, *, force: bool = False, written: Written = _NOTHING) -> bytes:
     """The content without the rule of this pattern; what else somebody wrote into the block stays, outside of it."""
     text = read(content, MARK)
-    block = _found(text.text)
+    block = _found(text, {**written, pattern: written.get(pattern, ())})
     if block is None or (block.whole and pattern not in block.rules):
         return content
     _check(block, force)
@@ -79,7 +88,7 @@ def without_rule(content: bytes, pattern: str, *, force: bool = False) -> bytes:
 
 def rules_in(content: bytes) -> dict[str, str]:
     """The rules in the block, by the ids of their patterns."""
-    block = _found(read(content, MARK).text)
+    block = _found(read(content, MARK))
     return {} if block is None else dict(block.rules)
 
 
@@ -96,7 +105,8 @@ def _plain(text: Text, rule: str) -> str:
     return rule.encode("ascii", "replace").decode() if text.encoding == "latin-1" else rule
 
 
-def _found(text: str) -> _Block | None:
+def _found(source: Text, written: Written = _NOTHING) -> _Block | None:
+    text = source.text
     marks = list(_MARK_LINE.finditer(text))
     spans = [(a, b) for a, b in pairwise(marks) if _BEGIN_LINE.match(a[0]) and b[0].startswith(END)]
     if not spans:
@@ -107,18 +117,26 @@ def _found(text: str) -> _Block | None:
     begin = _BEGIN_LINE.match(first[0])
     assert begin is not None
     lines = [line.removesuffix("\r") for line in text[first.end() : last.start()].split("\n")[1:-1]]
+    untouched = begin[1] == _hash(lines)
     rules: dict[str, str] = {}
     foreign = []
     for line in lines:
         rule = _RULE.fullmatch(line)
-        if rule is not None and rule[2] not in rules:
+        if rule is None:
+            foreign += [line] if line not in ("", HEADING) else []
+        elif rule[2] not in rules and (untouched or _is_ours(source, rule[2], rule[1], written)):
             rules[rule[2]] = rule[1]
-        elif line not in ("", HEADING):
-            foreign.append(line)
+        else:
+            foreign.append(f"- {rule[1]}")  # without our mark: from here on it is the user's
     newline = "\r\n" if first[0].endswith("\r") else "\n"
     end = last.end() - (1 if last[0].endswith("\r") else 0)
-    whole = begin[1] == _hash(lines) and not foreign
+    whole = untouched and not foreign
     return _Block(first.start(), end, newline, begin[2] is not None, rules, tuple(foreign), whole)
+
+
+def _is_ours(source: Text, pattern: str, rule: str, written: Written) -> bool:
+    """Whether a roll-out wrote this; of a pattern we know nothing of, it may be a colleague's."""
+    return pattern not in written or rule in {_plain(source, instruction(one)) for one in written[pattern]}
 
 
 def _with(text: str, block: _Block, rules: dict[str, str]) -> str:

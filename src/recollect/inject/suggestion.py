@@ -63,7 +63,7 @@ def fitting(patterns: Iterable[Pattern], project: str | None, at: datetime) -> l
             and one.trust in VOUCHED
             and one.rule
             and project in one.projects
-            and one.last_seen >= since
+            and since <= one.last_seen <= at  # what was seen by a clock that runs ahead would be recent for ever
         ),
         key=lambda one: (-one.score, one.id),
     )

@@ -1,8 +1,8 @@
 """Changing a file of the user's: all of the new content or all of the old, and never over somebody else's change.
 
-The file keeps its mode and owner. A link is followed only within its own directory or the home directory, and to a file
-of the same ending. Whoever else changes a file this way waits; a change made by any other program meanwhile is seen,
-and the edit made again on top.
+The file keeps its mode and owner; a new one is private, unless it is for others too. A link is followed only within its
+own directory or the home directory, and to a file of the same ending. Whoever else changes a file this way waits; a
+change made by any other program meanwhile is seen, and the edit made again on top.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 Edit = Callable[[bytes], bytes]
 
 
-def change(path: Path, edit: Edit, *, drop_empty: bool = False) -> bool:
+def change(path: Path, edit: Edit, *, drop_empty: bool = False, shared: bool = False) -> bool:
     """Put the edited content into the file, making it if there is none and something to say; whether it changed.
 
-    With `drop_empty`, a file of which nothing is left is removed.
+    With `drop_empty`, a file of which nothing is left is removed. With `shared`, a new one has the mode that the user's
+    umask gives, like every other file of a project.
     """
     target = real_path(path)
     for _ in range(_TRIES):
         try:
-            done = _change(target, edit, drop_empty)
+            done = _change(target, edit, drop_empty, 0o666 if shared else 0o600)
         except PermissionError:
             raise InvalidInput(
                 f"{path} cannot be written", hint="Make it and its directory writable for you."
@@ -70,12 +71,12 @@ def real_path(path: Path) -> Path:
     return target
 
 
-def _change(target: Path, edit: Edit, drop_empty: bool) -> bool | None:
+def _change(target: Path, edit: Edit, drop_empty: bool, mode: int) -> bool | None:
     """One try; None when somebody else changed the file meanwhile."""
     try:
         handle = os.open(target, _READ)
     except FileNotFoundError:
-        return _make(target, edit(b""))
+        return _make(target, edit(b""), mode)
     except OSError as error:
         raise InvalidInput(f"{target} cannot be read: {error.strerror}") from None
     try:
@@ -99,12 +100,12 @@ def _change(target: Path, edit: Edit, drop_empty: bool) -> bool | None:
         os.close(handle)
 
 
-def _make(target: Path, content: bytes) -> bool | None:
+def _make(target: Path, content: bytes, mode: int) -> bool | None:
     if not content:
         return False
     if not target.parent.is_dir():
         raise InvalidInput(f"there is no directory {target.parent}")
-    aside = _aside(target, content, None)
+    aside = _aside(target, content, None, mode)
     try:
         os.link(aside, target)  # unlike a rename, it fails when somebody else was quicker
         return True
@@ -130,11 +131,11 @@ def _mark(info: os.stat_result) -> tuple[int, int, int]:
     return info.st_ino, info.st_size, info.st_mtime_ns
 
 
-def _aside(target: Path, content: bytes, like: os.stat_result | None) -> Path:
-    """The content in a new file beside the target, on the disk: with the mode and owner of the old one, or private."""
+def _aside(target: Path, content: bytes, like: os.stat_result | None, mode: int = 0o600) -> Path:
+    """The content in a new file beside the target, on the disk: like the old one, or of this mode."""
     _tidy(target)
     aside = target.with_name(f".{target.name[:100]}.recollect-{os.getpid()}-{os.urandom(6).hex()}")
-    handle = os.open(aside, _NEW, 0o600)
+    handle = os.open(aside, _NEW, mode)
     try:
         rest = memoryview(content)
         while rest:

@@ -8,7 +8,7 @@ anew. The same state gives the same plan, and a plan that was carried out leaves
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -18,7 +18,9 @@ from recollect.learn.duplicates import Cosine, duplicates, unknown
 from recollect.learn.relating import relations
 from recollect.learn.rollups import due, told_of
 from recollect.model import SAID, Gist, Memory
+from recollect.recall.usefulness import WEIGHTS, usefulness
 from recollect.store.relationport import OF_MEMORIES, Relation, Rollup, Step, in_words, with_fields
+from recollect.store.useport import Verdict
 from recollect.text import one_line
 
 FEW = 3  # changes that are always allowed: in a small store one is a large share
@@ -36,6 +38,7 @@ class Stored:
     relations: Sequence[Relation] = ()
     rollups: Sequence[Rollup] = ()
     refused: Collection[tuple[str, str, str]] = ()  # kind, subject and other of changes that somebody took back
+    helpful: Collection[str] = ()  # memories that proved of use of late, whoever read them
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +127,26 @@ def is_stale(memory: Memory, now: datetime, age: timedelta) -> bool:
     return _is_old(memory, now, age)
 
 
+def helpful(verdicts: Mapping[str, Sequence[Verdict]], now: datetime, age: timedelta) -> set[str]:
+    """The memories that helped within this time, by what was said of them, and did not do more harm."""
+    return {
+        id_
+        for id_, said in verdicts.items()
+        if any(WEIGHTS[one.verdict] > 0 and now - age <= one.at <= now for one in said) and usefulness(said, now) > 0
+    }
+
+
 def _is_old(memory: Memory, now: datetime, age: timedelta) -> bool:
     times = (memory.occurred_at, memory.recorded_at, memory.accessed_at)
     return all(at is None or at < now - age for at in times)
 
 
 def _demoting(after: dict[str, Memory], stored: Stored, now: datetime, age: timedelta) -> Iterator[Step]:
-    """What is stale, as long as no other wording of it that was merged into it was said or read of late."""
+    """What is stale, as long as neither it nor another wording merged into it was said, read or of use of late."""
     spared = {subject for kind, subject, _ in stored.refused if kind == "demote"}
-    spared |= {one.superseded_by or "" for one in after.values() if MERGED in one.meta and not _is_old(one, now, age)}
+    merged = [one for one in after.values() if MERGED in one.meta]
+    spared |= {one.superseded_by or "" for one in merged if one.id in stored.helpful or not _is_old(one, now, age)}
+    spared |= set(stored.helpful)
     for memory in after.values():
         if _holds(memory, now) and memory.id not in spared and is_stale(memory, now, age):
             what = f"“{_short(memory)}” ({memory.kind}, {age_label(memory.occurred_at, now)}) is put away"

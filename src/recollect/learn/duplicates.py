@@ -1,19 +1,23 @@
 """Memories that say the same in other words: which of them stays, and which are merged into it.
 
 Memories come in; pairs go out, each of one that is to be merged and the one that stays. Words decide: the telling words
-of both stand in the same order, and names, numbers, limits and denials are equal. Where vectors are at hand and agree
-that two mean the same, one may say a little more than the other. A merged one is always directly like the one that
-stays, never over a third; both are of one project. What stays is trusted at least as much, then weightier, more
-important, newer; nothing about it is changed, so that nobody is trusted more than before.
+of both stand in the same order, and names, numbers, limits, denials, duties (may, must, should) and words of how often
+or how much are equal. Where vectors are at hand and agree that two mean the same, one may say a little more than the
+other. A merged one is always directly like the one that stays, never over a third; both are of one project. What stays
+is trusted at least as much, then weightier, more important, newer; nothing about it is changed, so that nobody is
+trusted more than before.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import combinations
+from math import comb
 
 from recollect.distill.values.holding import APART, DISPUTES
-from recollect.distill.values.likeness import nearly_same, opposed, telling_words
+from recollect.distill.values.likeness import duties, fixed_words, nearly_same, opposed, telling_words
 from recollect.distill.values.sayings import rank_of
 from recollect.distill.values.slots import Slot, slot_of
 from recollect.model import Memory
@@ -21,6 +25,7 @@ from recollect.text import dedup_key
 
 CLOSE = 0.95  # the cosine from which two texts mean the same, when nearly all of their words are the same too
 _ONE_IN = 5  # of so many telling words, one more may stand in the other
+_WAYS = 30  # of leaving out words that are tried for a text
 _FEWEST = 4  # telling words from which that may be
 _PATTERN = "pattern"  # in `meta`: a rule that was rolled out, and is taken back by its id
 _WEIGHT = {"preference": 3, "decision": 2, "fact": 1, "lesson": 1, "reference": 1}
@@ -51,24 +56,88 @@ def _is_free(memory: Memory) -> bool:
 
 
 def _within(group: list[Memory], cosine: Cosine, not_again: Collection[tuple[str, str]]) -> Iterator[Pair]:
-    """The pairs of one project. All words of the shorter text stand in the longer, so its rarest word finds it."""
+    """The pairs of one project."""
     words = {one.id: telling_words(one.content) for one in group}
-    often = Counter(word for one in group for word in set(words[one.id]))
-    rarest = {id_: min(found, key=lambda word: (often[word], word)) for id_, found in words.items() if found}
-    by_word: dict[str, list[Memory]] = defaultdict(list)
-    by_rarest: dict[str, list[Memory]] = defaultdict(list)
+    traces = _Traces(group, words)
     for one in sorted(group, key=_worth, reverse=True):
-        if one.id not in rarest:
+        if not words[one.id]:
             continue
-        near = [*by_word[rarest[one.id]], *(kept for word in set(words[one.id]) for kept in by_rarest[word])]
-        for kept in sorted({other.id: other for other in near}.values(), key=_worth, reverse=True):
+        for kept in sorted(traces.near(one), key=_worth, reverse=True):
             if (one.id, kept.id) not in not_again and _may(one, kept) and _is_same(one, kept, words, cosine):
                 yield one, kept
                 break
         else:
-            by_rarest[rarest[one.id]].append(one)
-            for word in set(words[one.id]):
-                by_word[word].append(one)
+            traces.keep(one)
+
+
+class _Traces:
+    """Finds the memories that may say the same as one, without holding each against all others.
+
+    The words of the shorter of two all stand in the longer, in their order, and only few others do: so the rarest words
+    of the shorter are what is left of the rarest of the longer when as many are left out as it has more. With how many
+    words there are, and with all that must be equal, those words are the trace by which the two meet. What tells the
+    value of the same thing meets by that.
+    """
+
+    def __init__(self, group: list[Memory], words: Mapping[str, tuple[str, ...]]) -> None:
+        often = Counter(word for one in group for word in set(words[one.id]))
+        fixed = {one.id: fixed_words(one.content) for one in group}
+        ranked = {id_: sorted(enumerate(found), key=lambda at: (often[at[1]], at[1])) for id_, found in words.items()}
+        self._own = {id_: _trace(found, len(found), fixed[id_]) for id_, found in ranked.items()}
+        there = set(self._own.values())
+        self._longer = {
+            id_: [trace for trace in _shortened(found, fixed[id_]) if trace in there] for id_, found in ranked.items()
+        }
+        self._slots = {one.id: told for one in group if (told := _told(one)) is not None}
+        self._kept: dict[object, list[Memory]] = defaultdict(list)  # by their own traces, and by their slots
+        self._as_longer: dict[int, list[Memory]] = defaultdict(list)
+
+    def near(self, one: Memory) -> Collection[Memory]:
+        """Those that were kept and may say the same."""
+        own = self._own[one.id]
+        found = [*self._kept[own], *self._as_longer[own]]
+        found += [kept for trace in self._longer[one.id] for kept in self._kept[trace]]
+        if one.id in self._slots:
+            found += self._kept[self._slots[one.id]]
+        return {kept.id: kept for kept in found}.values()
+
+    def keep(self, one: Memory) -> None:
+        self._kept[self._own[one.id]].append(one)
+        for trace in self._longer[one.id]:
+            self._as_longer[trace].append(one)
+        if one.id in self._slots:
+            self._kept[self._slots[one.id]].append(one)
+
+
+_Ranked = Sequence[tuple[int, str]]  # words with their places in the text, the rarest first
+
+
+def _trace(rarest: _Ranked, length: int, fixed: tuple[object, ...]) -> int:
+    """The rarest of so many words, in the order of the text, as a number."""
+    chosen = sorted(rarest[: _looked_at(length)])
+    return hash((length, tuple(word for _, word in chosen), fixed))
+
+
+def _shortened(ranked: _Ranked, fixed: tuple[object, ...]) -> Iterator[int]:
+    """The traces of what is left of a text when as many words are left out as may be."""
+    for left_out in range(1, len(ranked)):
+        length = len(ranked) - left_out
+        if left_out > _most_more(length):
+            break
+        first = ranked[: _looked_at(length) + left_out]
+        yield from {_trace(chosen, length, fixed) for chosen in combinations(first, len(first) - left_out)}
+
+
+@cache
+def _looked_at(length: int) -> int:
+    """How many of the rarest words are a trace: as many as leave few ways of leaving out the rest."""
+    more = _most_more(length)
+    return max(1, *(many for many in range(1, length + 1) if comb(many + more, more) <= _WAYS))
+
+
+def _most_more(length: int) -> int:
+    """How many words more than so many another may have."""
+    return max(1, length // _ONE_IN)
 
 
 def _worth(memory: Memory) -> tuple[object, ...]:
@@ -88,12 +157,14 @@ def _may(loser: Memory, kept: Memory) -> bool:
 def _is_same(one: Memory, other: Memory, words: dict[str, tuple[str, ...]], cosine: Cosine) -> bool:
     shorter, longer = sorted((words[one.id], words[other.id]), key=len)
     more = len(longer) - len(shorter)
-    most = max(1, len(shorter) // _ONE_IN)
+    most = _most_more(len(shorter))
     if more > most or not set(shorter) <= set(longer) or opposed(one.content, other.content):
         return False
     first, second = _told(one), _told(other)
     if first is not None and second is not None:
         return first.agrees(second)
+    if duties(one.content) != duties(other.content):
+        return False
     if nearly_same(one.content, other.content):
         return True
     if len(shorter) < _FEWEST or not nearly_same(one.content, other.content, more=most):

@@ -108,8 +108,11 @@ def effect(before: Rate, after: Rate, control_before: Rate | None = None, contro
 
 
 def mean_change(before: Sequence[float], after: Sequence[float]) -> Span | None:
-    """How a mean changed, by resampling; None under the floor."""
-    if min(len(before), len(after)) < FLOOR:
+    """How a mean changed, by resampling; None under the floor, or when no value on either side differs from the rest.
+
+    Of equal values every sample is the same: the interval would have no width, and promise what nobody knows.
+    """
+    if min(len(before), len(after)) < FLOOR or len(set(before)) == len(set(after)) == 1:
         return None
     chance = random.Random(_SEED)  # noqa: S311 - to be the same each time, not to be a secret
     made = sorted(

@@ -3,12 +3,13 @@
 An example is one question with the candidates that recall found for it, each as four numbers (similarity, importance,
 recency, use), and which of them were used afterwards, or did harm. Weights are judged by the mean of 1 / rank of what
 was used, and of 1 - 1 / rank of what did harm. They are looked for one after the other on a grid, from the default, on
-the older examples; the newest three tenths, which nobody looked at before, decide whether they are better. The same
-examples give the same weights.
+the older examples; the newest three tenths, which nobody looked at before, decide whether they are better. A session
+is held out as a whole or not at all. The same examples give the same weights.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -79,8 +80,9 @@ def fit(examples: Sequence[Example], in_force: Weights | None = None) -> Fit:
     """The best weights for the older examples, held against those in force on the newer ones."""
     now = dict(in_force or default())
     ordered = sorted(examples, key=lambda one: (one.at, one.session))
-    cut = _cut(ordered)
-    train, held = ordered[:cut], ordered[cut:]
+    apart = _held_out(ordered)
+    train = [one for one in ordered if one.session not in apart]
+    held = [one for one in ordered if one.session in apart]
     if len(ordered) < FEWEST or not train or not held:
         return Fit(now, len(ordered), len(train), len(held), enough=False)
     older, newer = _Table(train), _Table(held)
@@ -100,12 +102,18 @@ def fit(examples: Sequence[Example], in_force: Weights | None = None) -> Fit:
     )
 
 
-def _cut(ordered: Sequence[Example]) -> int:
-    """Where the newest three tenths begin; a session that lies across it is held out as a whole."""
-    cut = len(ordered) - round(HELD_OUT * len(ordered))
-    while 0 < cut < len(ordered) and ordered[cut - 1].session == ordered[cut].session:
-        cut -= 1
-    return cut
+def _held_out(ordered: Sequence[Example]) -> set[str]:
+    """The sessions that went on last, as many as have three tenths of the examples together."""
+    counts = Counter(one.session for one in ordered)
+    apart: set[str] = set()
+    wanted = round(HELD_OUT * len(ordered))
+    for one in reversed(ordered):
+        if wanted <= 0:
+            break
+        if one.session not in apart:
+            apart.add(one.session)
+            wanted -= counts[one.session]
+    return apart
 
 
 def _searched(table: _Table) -> dict[str, float]:

@@ -7,18 +7,21 @@ taken out of new words first, and a memory whose words change belongs to whateve
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from recollect.clock import iso
 from recollect.distill.memory import check_may_supersede, check_preference, checked_changes, new_memory
-from recollect.errors import InvalidInput, NotFound
+from recollect.distill.values.holding import MERGED, spans_of
+from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.inject.selection import INJECTABLE, STANDING
-from recollect.model import PINNED, Memory, Scope
+from recollect.model import PINNED, Evidence, Memory, Scope
 from recollect.pipeline.cleaning import without_secrets
 from recollect.settings import Settings
-from recollect.store.port import Receipt, Store
+from recollect.store.port import Receipt, Store, another_wording
+from recollect.text import dedup_key
 
 
 def found(store: Store, scope: Scope, memory_id: str, *, deleted: bool = False) -> Memory:
@@ -72,6 +75,50 @@ def said_anew(old: Memory, content: str, fields: Mapping[str, Any], settings: Se
     return new
 
 
+def wordings(store: Store, scope: Scope, memory_id: str) -> list[Memory]:
+    """The memories that were merged into one, also by way of others."""
+    found: dict[str, Memory] = {}
+    asked = [memory_id]
+    for id_ in asked:  # grows while it is gone through
+        merged = [one for one in store.memories.replaced(scope, id_) if MERGED in one.meta and one.id not in found]
+        found |= {one.id: one for one in merged}
+        asked += [one.id for one in merged]
+    return list(found.values())
+
+
+def forget_softly(store: Store, scope: Scope, memory: Memory, now: datetime, *, with_merged: bool) -> Receipt:
+    """A memory that can be brought back, and `with_merged` its other wordings; else they hold again."""
+    others = wordings(store, scope, memory.id)
+    if with_merged and others:
+        store.memories.change(scope, [replace(one, deleted_at=now) for one in others], at=now, note="delete")
+    store.memories.update(scope, replace(memory, deleted_at=now), at=now, note="delete")
+    stand = [store.memories.get(scope, one.id) for one in others]
+    back = [one for one in stand if one is not None and one.superseded_at is None and one.deleted_at is None]
+    counts = {"memories": 1 + (len(others) if with_merged else 0)}
+    return Receipt(counts, complete=False, remains=tuple(another_wording(one.id) for one in back))
+
+
+def take_apart(store: Store, scope: Scope, memory: Memory, now: datetime) -> None:
+    """What was merged into a memory that reads otherwise now holds again, unless that still says or contradicts it."""
+    from recollect.learn.givingback import is_covered, released
+
+    merged = [one for one in store.memories.replaced(scope, memory.id) if MERGED in one.meta]
+    back: dict[str, Memory] = {}
+    lent: list[Evidence] = []
+    for one in merged:
+        doubled = any(like.superseded_at is None for like in store.memories.like(scope, one))
+        if one.archived_at is None and not doubled and not is_covered(one, memory):
+            back.setdefault(dedup_key(one.content), released(one))
+            mark = one.meta[MERGED]
+            lent += spans_of(mark.get("lent")) if isinstance(mark, Mapping) else []
+    if not back:
+        return
+    bare = replace(memory, evidence=tuple(span for span in memory.evidence if span not in lent))
+    changes = [*back.values(), *([bare] if bare != memory else [])]
+    with suppress(Conflict):  # somebody changed one of them just now: the next consolidation looks again
+        store.memories.change(scope, changes, at=now, note="reinstate", subject=memory.id)
+
+
 def forget_said(store: Store, scope: Scope, settings: Settings, session: str | None, now: datetime) -> Receipt:
     """A session, or without one everything in scope, taken away for good, with what hooks told of it."""
     from recollect.pipeline.drain import forget_records
@@ -79,8 +126,10 @@ def forget_said(store: Store, scope: Scope, settings: Settings, session: str | N
     if session is None:
         from recollect.pipeline.rolling import Rolling
 
-        Rolling(store, scope, settings, lambda: now).take_all_back()
+        left = Rolling(store, scope, settings, lambda: now).take_all_back()
         receipt = store.keeping.forget_all(scope, at=now)
+        if left:
+            receipt = replace(receipt, complete=False, remains=(*receipt.remains, *left))
     else:
         receipt = store.keeping.forget_session(scope, session, at=now)
     forget_records(settings, session=session, project=scope.project)

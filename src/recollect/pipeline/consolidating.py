@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from recollect.clock import Clock
 from recollect.errors import InvalidInput, NotFound, RecollectError
 from recollect.ids import uuid7
-from recollect.learn.consolidation import Plan, Stored, plan
+from recollect.learn.consolidation import Plan, Stored, helpful, plan
+from recollect.learn.givingback import giving_back, released
 from recollect.model import Memory, Scope
 from recollect.recall.related import Related, related
 from recollect.settings import Settings
 from recollect.store.port import Filter, Store
-from recollect.store.relationport import Rollup, Run, Step, Undone
+from recollect.store.relationport import RELEASE, Rollup, Run, Step, Undone
 from recollect.text import one_line
 
 TRIES = 3  # how often a plan is made anew because others changed what it is about
@@ -138,15 +139,24 @@ class Consolidation:
         store, scope = self._store, self._scope
         with store.together(scope):
             memories = {one.id: one for one in _everything(store, scope, now)}
+            refused = store.consolidations.refused(scope)
+            useful = timedelta(days=self._settings.archive_after_days)
+            back = list(giving_back(memories.values(), refused))
+            for step in back:  # what holds again is looked at like all else, in the version it will have
+                one = memories[step.subject]
+                memories[one.id] = replace(released(one), version=one.version + 1)
             stored = Stored(
                 tuple(memories.values()),
                 store.gists.recent(scope, exclude_session=None, limit=_MOST_GISTS),
                 store.consolidations.relations(scope),
                 store.consolidations.rollups(scope),
-                store.consolidations.refused(scope),
+                refused,
+                helpful(store.use.verdicts(scope, list(memories)), now, useful),
             )
             stale = self._settings.stale_after_days
-            return plan(stored, now, run, stale_days=stale, cosine=_Cosines(store, scope, now))
+            made = plan(stored, now, run, stale_days=stale, cosine=_Cosines(store, scope, now))
+            counts = {**made.counts, **({RELEASE: len(back)} if back else {})}
+            return replace(made, steps=(*back, *made.steps), counts=counts)
 
     def _apply(self, run: Run, steps: list[Step]) -> list[bool]:
         return self._store.consolidations.apply(self._scope, run, steps, at=self._clock())
@@ -161,6 +171,8 @@ class Consolidation:
             return f"“{about}” is said by “{one_line(into.content, 90) if into is not None else step.other}”"
         if step.kind == "demote":
             return f"“{about}” was put away"
+        if step.kind == RELEASE:
+            return f"“{about}” holds again"
         counts = [len(told.get("relations", ())) for told in (step.before, step.after)]
         return f"“{about}”: {counts[0]} relations before, {counts[1]} after"
 

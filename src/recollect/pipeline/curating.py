@@ -71,6 +71,10 @@ class Patterns:
         self._store, self._scope, self._settings, self._clock = store, scope, settings, clock
         self._changed, self._require_speech, self._hosted = changed, require_speech, hosted
 
+    def agree(self) -> None:
+        """Let the store know what the user's settings say of sharing: from then on they count, or do not any more."""
+        self._agree()
+
     # -- finding -------------------------------------------------------------------------------------------------------
 
     def refresh(self, progress: Progress = lambda done, total: None) -> Refreshed:
@@ -100,6 +104,8 @@ class Patterns:
     ) -> None:
         now = self._clock()
         pattern = _as_found(candidates, known)
+        if known is not None and _weakest((known.trust, pattern.trust)) != pattern.trust and self._was_joined(known):
+            pattern = replace(pattern, trust=known.trust)
         told: list[PatternVersion] = []
         if known is not None and known.state == "rejected" and _is_much_more(pattern):
             reason = f"shown by {pattern.sessions} sessions since, in {', '.join(pattern.flavors)}"
@@ -112,6 +118,10 @@ class Patterns:
         was = None if known is None else known.version
         self._store.patterns.put(self._scope, pattern, at=now, was=was, told=told, evidence=evidence)
         (done.new if known is None else done.changed).append(pattern.id)
+
+    def _was_joined(self, known: Pattern) -> bool:
+        """Whether another was merged into it: what that rests on may not show now, and it is vouched for no better."""
+        return any(one.change == "merge" for one in self._store.patterns.versions(self._scope, known.id))
 
     # -- looking -------------------------------------------------------------------------------------------------------
 
@@ -150,9 +160,7 @@ class Patterns:
         self, name: str, reason: str | None = None, *, rule: str | None = None, statement: str | None = None
     ) -> Pattern:
         """Say that it is so, as it is or in other words."""
-        pattern = self.get(name)
-        if pattern.state == "merged":
-            raise Conflict(f"{pattern.id} was merged into {pattern.merged_into}", hint="Approve that one.")
+        pattern = self._own(name)
         return self._decide(pattern, "approve", reason, state="approved", **self._words(rule, statement))
 
     def edit(
@@ -162,11 +170,11 @@ class Patterns:
         words = self._words(rule, statement)
         if not words:
             raise InvalidInput("nothing to change", hint="Give a rule or a statement.")
-        return self._decide(self.get(name), "edit", reason, **words)
+        return self._decide(self._own(name), "edit", reason, **words)
 
     def reject(self, name: str, reason: str | None = None) -> Pattern:
         """Say no; it stays away until much more shows it."""
-        pattern = self.get(name)
+        pattern = self._own(name)
         self._require_home(pattern)
         return self._decide(pattern, "reject", reason, state="rejected")
 
@@ -193,6 +201,13 @@ class Patterns:
         kept = self._decide(joined, "merge", reason, evidence=list(evidence.values()))
         self._decide(gone, "merge", reason, state="merged", merged_into=home.id)
         return kept
+
+    def _own(self, name: str) -> Pattern:
+        """The pattern, which stands for itself; Conflict when it was merged: then another stands for it."""
+        pattern = self.get(name)
+        if pattern.state == "merged":
+            raise Conflict(f"{pattern.id} was merged into {pattern.merged_into}", hint="Decide on that one.")
+        return pattern
 
     def _require_home(self, pattern: Pattern) -> None:
         """What still stands in files is not to be forgotten there."""

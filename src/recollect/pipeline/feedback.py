@@ -1,6 +1,7 @@
 """What somebody says of a memory's use is checked and kept; what it comes to goes out.
 
-In: a memory, a verdict, and where it was so. A verdict is data about a memory, never a word of the memory itself.
+In: a memory, a verdict, and where it was so. A verdict is data about a memory, never a word of the memory itself. An
+agent's word counts once a session that is really there, and neither writes over nor takes back what the user said.
 """
 
 from __future__ import annotations
@@ -39,10 +40,14 @@ def give(
         raise InvalidInput("feedback is given by a user or an agent")
     if session is not None:
         check_id(session, "session")
+        if source == AGENT and store.sessions.get(scope, session) is None:
+            session = None  # else it could make up as many as it likes, and each would count
     if undo:
-        if not store.use.take_back(scope, memory_id, verdict, session, at=now):
+        own = AGENT if source == AGENT else None
+        if not store.use.take_back(scope, memory_id, verdict, session, at=now, source=own):
             where = f" in session {session[:60]}" if session else ""
-            raise NotFound(f"nobody said {verdict} of it{where}", hint=f"`recollect show {memory_id}` tells what was.")
+            who = "no agent" if own else "nobody"
+            raise NotFound(f"{who} said {verdict} of it{where}", hint=f"`recollect show {memory_id}` tells what was.")
     else:
         clean = _clean(note, settings)
         store.use.give(scope, Feedback(memory_id, verdict, now, session, source, clean))

@@ -3,7 +3,8 @@
 Patterns and the sessions of a store come in; one `Measured` for each roll-out goes out. What counts is a task: a
 session with those that worked for it. A task is before or after by when it began, within half a year before; only
 agents that read the place count, and only the projects it reaches. What began while another roll-out of the same
-pattern was in force is not before. Projects that were held back are the control.
+pattern was in force is not before. Projects that were held back are the control, as long as no other roll-out reaches
+them.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def measure(
         _measured(pattern, rollout, there, seen, now)
         for pattern, there in rolled
         for rollout in there
-        if rollout.state != "begun"
+        if rollout.state != "begun" and rollout.ended_at != rollout.begun_at  # else it was never in force
     ]
     return sorted(found, key=lambda one: (one.since, one.rollout))
 
@@ -111,7 +112,11 @@ def _measured(pattern: Pattern, rollout: Rollout, every: Sequence[Rollout], seen
         and (one.at >= rollout.begun_at or not any(_was_in_force(other, one) for other in others))
     ]
     here = [one for one in tasks if _is_reached(one, rollout)]
-    held = [one for one in tasks if one.project in rollout.held_back]
+    held = [
+        one
+        for one in tasks
+        if one.project in rollout.held_back and not any(_was_in_force(other, one) for other in others)
+    ]
     before, after = _halves(here, rollout.begun_at)
     control = [_rate(half) for half in _halves(held, rollout.begun_at)] if rollout.held_back else [None, None]
     result = effect(_rate(before), _rate(after), *control)
@@ -170,7 +175,9 @@ def _ids(pattern: Pattern, found: Iterable[Candidate]) -> Collection[str]:
 
 
 def _was_in_force(rollout: Rollout, task: _Task) -> bool:
-    """Whether a task began with this roll-out before its agent."""
+    """Whether a task began with this roll-out before its agent; one that was only begun may be nowhere."""
+    if rollout.state == "begun":
+        return False
     ended = rollout.ended_at is not None and task.at > rollout.ended_at
     return task.at >= rollout.begun_at and not ended and _reads(task, rollout) and _is_reached(task, rollout)
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 from recollect.clock import Clock
@@ -22,6 +23,7 @@ from recollect.distill.memory import new_memory
 from recollect.errors import Conflict, InvalidInput, NotFound, RecollectError
 from recollect.ids import uuid7
 from recollect.inject import ruleblock, skillfile, userfile
+from recollect.inject.ruleblock import EditedByHand
 from recollect.model import Memory, Scope, check_id
 from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
@@ -31,6 +33,7 @@ from recollect.text import dedup_key
 
 INSTRUCTIONS = ("agents-md", "claude-md", "skill")
 META = "pattern"  # in a memory: of which pattern it is
+_REASON = 500  # characters of why something failed
 KEPT = ".edited"  # behind the name of a file of ours that somebody changed and that was taken back all the same
 # What the file is called in a project; for the user, the agent's directory, the variable that moves it, and the file.
 _IN_PROJECT = {"agents-md": "AGENTS.md", "claude-md": "CLAUDE.md", "skill": ".claude/skills"}
@@ -115,18 +118,33 @@ class Rolling:
         if rollout.state == "begun":
             rollout = replace(rollout, made=rollout.made or self._made(spot.path))
             self._store.patterns.put_rollout(self._scope, rollout)
-        self._tell(spot.text)
-        _make_folders(rollout.made, spot.path)
         try:
-            changed = userfile.change(spot.path, spot.edit if expected is None else _only_on(before, spot.edit))
-        except ChangedMeanwhile as error:
+            self._tell(spot.text)
+            _make_folders(rollout.made, spot.path)
+            note = _kept_beside(spot.path, before, spot.project) if to == "skill" else None
+            edit = spot.edit if expected is None and note is None else _only_on(before, spot.edit)
+            changed = userfile.change(spot.path, edit, shared=spot.project is not None)
+        except Exception as error:
             if rollout.state == "begun":
-                _remove_folders(rollout.made, spot.path)
-                ended = replace(rollout, state="out", ended_at=self._clock(), reason=str(error))
-                self._store.patterns.put_rollout(self._scope, ended)
+                self._failed(rollout, spot, error)
             raise
-        self._done(rollout, older)
-        return replace(change, changed=changed)
+        self._done(rollout, older, changed=changed)
+        return replace(change, changed=changed, note=note)
+
+    def _failed(self, rollout: Rollout, spot: _Spot, error: Exception) -> None:
+        """It was never there, unless it is: then it stays noted, to be gone on with or taken back."""
+        try:
+            content = userfile.content_of(spot.path)
+            if content and spot.edit(content) == content:
+                return
+        except EditedByHand:
+            pass
+        except (RecollectError, OSError):
+            return  # nobody can tell
+        _remove_folders(rollout.made, spot.path)
+        self._store.patterns.put_rollout(
+            self._scope, replace(rollout, state="out", ended_at=rollout.begun_at, reason=str(error)[:_REASON])
+        )
 
     def _held_back(self, names: tuple[str, ...], directory: str | Path | None) -> tuple[str, ...]:
         """The projects that do without it, checked: they must be such as do not read it."""
@@ -152,14 +170,16 @@ class Rolling:
         rollout = Rollout(uuid7(), pattern.id, pattern.version, to, place, self._clock(), **about)  # type: ignore[arg-type]
         return rollout, there
 
-    def _done(self, rollout: Rollout, older: list[Rollout]) -> None:
+    def _done(self, rollout: Rollout, older: list[Rollout], *, changed: bool = True) -> None:
+        """It is there: from now on, or from when it was begun if whoever began it had come so far."""
         now = self._clock()
         for one in older:
             self._store.patterns.put_rollout(
                 self._scope, replace(one, state="out", ended_at=now, reason="another version took its place")
             )
         if rollout.state != "in":
-            self._store.patterns.put_rollout(self._scope, replace(rollout, state="in"))
+            since = now if changed else rollout.begun_at
+            self._store.patterns.put_rollout(self._scope, replace(rollout, state="in", begun_at=since))
 
     def _active(self, pattern: str | None) -> list[Rollout]:
         return [one for one in self._store.patterns.rollouts(self._scope, pattern) if one.state != "out"]
@@ -178,21 +198,31 @@ class Rolling:
         rule = pattern.rule
         if to != "skill":
             told = ruleblock.instruction(rule)
+            file = userfile.real_path(base)
+            written = self._written(str(file))
 
             def put(content: bytes) -> bytes:
-                return ruleblock.with_rule(content, pattern.id, rule, force=force)
+                return ruleblock.with_rule(content, pattern.id, rule, force=force, written=written)
 
-            return _Spot(userfile.real_path(base), project, told, put)
+            return _Spot(file, project, told, put)
         path = base / skillfile.skill_name(pattern.kind, pattern.id) / "SKILL.md"
         _check_inside(path, base.parent)
         seen = f"Seen in {len(pattern.flavors)} agents." if pattern.cross_flavor else "Seen in several sessions."
         made = skillfile.skill(pattern.kind, pattern.id, rule, seen)
 
         def edit(content: bytes) -> bytes:
-            skillfile.check_untouched(content, force=False)
+            skillfile.check_untouched(content, force=force)
             return made
 
         return _Spot(path, project, made.decode(), edit)
+
+    def _written(self, place: str) -> dict[str, set[str]]:
+        """What was ever written into a file, by pattern: what else stands there is not ours."""
+        found: dict[str, set[str]] = {}
+        for one in self._store.patterns.rollouts(self._scope):
+            if one.place == place:
+                found.setdefault(one.pattern, set()).add(one.text)
+        return found
 
     def _base(self, to: str, directory: str | Path | None) -> tuple[Path, str | None]:
         """The file, or for a skill the directory of all skills, and whose project it is."""
@@ -203,11 +233,17 @@ class Rolling:
         place, project = self._place(directory)
         return place / _IN_PROJECT[to], project
 
-    def _place(self, directory: str | Path) -> tuple[Path, str | None]:
+    def _place(self, directory: str | Path) -> tuple[Path, str]:
         place = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 - links stay as the user sees them
         if not place.is_dir():
             raise InvalidInput(f"{place} is not a directory", hint="Name the directory of a project.")
-        return top_of(place) or place, resolve(place, self._settings.projects).name
+        project = resolve(place, self._settings.projects).name
+        if project is None:
+            raise InvalidInput(
+                f"{place} is no project",
+                hint="Name the directory of a project, or roll it out for you in whatever project: --everywhere",
+            )
+        return top_of(place) or place, project
 
     def _tell(self, text: str) -> None:
         """It will be read by agents: when it comes back in a transcript it is nothing new."""
@@ -230,11 +266,11 @@ class Rolling:
         settled = settle(self._store, scope, self._memory(pattern, text, project), self._clock)
         if settled.outcome == "withheld":
             raise Conflict("the user took this memory away before", hint="Word the pattern otherwise.")
-        own = settled.memory.meta.get(META) == pattern.id
+        own = [one.id for one in (settled.memory, *settled.others) if one.meta.get(META) == pattern.id]
         for one in there:
             self._forget(one, force=True)
         rollout, _ = self._begun(pattern, "memory", settled.memory.id, project, text, held)
-        self._done(replace(rollout, made=(settled.memory.id,) if own else ()), there)
+        self._done(replace(rollout, made=tuple(own)), there)
         return Change(pattern.id, "memory", settled.memory.id, project, settled.outcome != "known", shown)
 
     def _memory(self, pattern: Pattern, text: str, project: str | None) -> Memory:
@@ -246,14 +282,22 @@ class Rolling:
         return replace(memory, trust=trust)
 
     def _forget(self, rollout: Rollout, *, force: bool) -> bool:
+        """Take away the memory that it is, or that was merged into one of the user's; what it had ended holds again."""
+        from recollect.pipeline.settling import rehold, retried
+
         scope, now = self._scope.within(rollout.project), self._clock()
-        memory = self._store.memories.get(scope, rollout.place)
-        if memory is None or memory.deleted_at is not None or not rollout.made:
-            return False
-        if memory.content != rollout.text and not force:
-            raise ruleblock.EditedByHand("the memory was changed since", hint="Give --force to take it away.")
-        self._store.memories.update(scope, replace(memory, deleted_at=now), at=now, note="delete")
-        return True
+
+        def once() -> bool:
+            found = [self._store.memories.get(scope, id_) for id_ in rollout.made]
+            ours = [one for one in found if one is not None and one.deleted_at is None]
+            if any(one.content != rollout.text for one in ours) and not force:
+                raise EditedByHand("the memory was changed since", hint="Give --force to take it away.")
+            gone = {one.id: replace(one, deleted_at=now) for one in ours}
+            if gone:
+                rehold(self._store, scope, self._clock, gone, note="delete")
+            return bool(gone)
+
+        return retried(once)
 
     # -- back ----------------------------------------------------------------------------------------------------------
 
@@ -289,13 +333,20 @@ class Rolling:
             _require(self._taken_back(wanted[0], reason, True, force), expected)
         return [self._taken_back(one, reason, dry_run, force) for one in wanted]
 
-    def take_all_back(self) -> None:
-        """What is about to be forgotten is not to stand in files; a block that was edited by hand stays."""
+    def take_all_back(self) -> tuple[str, ...]:
+        """What is about to be forgotten is not to stand in files; a block that was edited by hand stays.
+
+        Where something had to stay is told, and why.
+        """
         project = self._scope.project
+        left = []
         for one in self._active(None):
             if one.target != "memory" and (project is None or one.project == project):
-                with suppress(RecollectError, OSError):
+                try:
                     self._taken_back(one, "forgotten", False, False)
+                except (RecollectError, OSError) as error:
+                    left.append(f"{one.place}, where a rule was rolled out to ({error})")
+        return tuple(dict.fromkeys(left))
 
     def _taken_back(self, one: Rollout, reason: str | None, dry_run: bool, force: bool) -> Change:
         if one.target == "memory":
@@ -311,12 +362,13 @@ class Rolling:
     def _out_of_file(self, one: Rollout, dry_run: bool, force: bool) -> Change:
         path = Path(one.place)
         note = None
+        written = self._written(one.place)
 
         def edit(content: bytes) -> bytes:
             if one.target == "skill":
                 skillfile.check_untouched(content, force=force)
                 return b""
-            return ruleblock.without_rule(content, one.pattern, force=force)
+            return ruleblock.without_rule(content, one.pattern, force=force, written=written)
 
         if any(other.place == one.place and other.id != one.id for other in self._active(one.pattern)):
             told = "it is rolled out there for others too, and stays"
@@ -327,11 +379,9 @@ class Rolling:
         after = edit(before)
         changed, shown = before != after, diff_of(path, before, after)
         if not dry_run:
-            if one.target == "skill" and before and not skillfile.is_untouched(before):
-                kept = path.with_name(path.name + KEPT)
-                userfile.change(kept, lambda content: content or before)
-                note = f"your version is kept as {kept.name}"
-            changed = userfile.change(path, edit, drop_empty=str(path) in one.made or one.target == "skill")
+            note = _kept_beside(path, before, one.project) if one.target == "skill" else None
+            drop = str(path) in one.made or one.target == "skill"
+            changed = userfile.change(path, edit if note is None else _only_on(before, edit), drop_empty=drop)
             _remove_folders(one.made, path)
         return Change(one.pattern, one.target, one.place, one.project, changed, shown, dry_run, note)
 
@@ -359,6 +409,18 @@ def _only_on(before: bytes, edit: userfile.Edit) -> userfile.Edit:
         return edit(content)
 
     return edited
+
+
+def _kept_beside(path: Path, content: bytes, project: str | None) -> str | None:
+    """Keep a file of ours that somebody changed under a name that is free, and say so; None when nobody did."""
+    if not content or skillfile.is_untouched(content):
+        return None
+    for number in count(1):
+        kept = path.with_name(path.name + KEPT + (f"-{number}" if number > 1 else ""))
+        if os.path.lexists(kept) or not userfile.change(kept, lambda there: there or content, shared=bool(project)):
+            continue
+        return f"your version is kept as {kept.name}"
+    return None
 
 
 def diff_of(path: Path, before: bytes, after: bytes) -> str:
@@ -394,16 +456,19 @@ def _check_inside(path: Path, base: Path) -> None:
 
 
 def _make_folders(made: tuple[str, ...], path: Path) -> None:
-    for folder in reversed(made):
-        if folder != str(path):
-            Path(folder).mkdir(0o755, exist_ok=True)
+    for folder in reversed(_above(made, path)):
+        folder.mkdir(0o755, exist_ok=True)
 
 
 def _remove_folders(made: tuple[str, ...], path: Path) -> None:
     """Take away the directories that were made for a file, those that are empty by now."""
     if path.exists():
         return
-    for folder in made:
-        if folder != str(path):
-            with suppress(OSError):
-                Path(folder).rmdir()
+    for folder in _above(made, path):
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def _above(made: tuple[str, ...], path: Path) -> list[Path]:
+    """The directories that were made for a file; a roll-out that was imported may name others, which are not ours."""
+    return [folder for folder in path.parents if str(folder) in made]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from recollect.clock import iso, parse_time
@@ -61,10 +62,19 @@ def parse_pattern(record: Mapping[str, Any]) -> Learned:
     if len({one.version for one in versions}) < len(versions):
         raise InvalidInput("two versions of a pattern have one number")
     evidence = [Sighting(**_checked(one, _SIGHTING)) for one in _listed(record, "evidence")]
-    rollouts = [Rollout(**_checked(one, _ROLLOUT)) for one in _listed(record, "rollouts")]
+    rollouts = [_with_own(Rollout(**_checked(one, _ROLLOUT))) for one in _listed(record, "rollouts")]
     if any(one.pattern != pattern.id for one in rollouts):
         raise InvalidInput("a roll-out is of another pattern")
     return Learned(pattern, versions, evidence, rollouts)
+
+
+def _with_own(rollout: Rollout) -> Rollout:
+    """A roll-out that made nothing but its file and directories above that: taking it back removes what it made."""
+    if rollout.target == "memory":
+        return rollout
+    place = PurePath(rollout.place)
+    own = {str(place), *map(str, place.parents)}
+    return replace(rollout, made=tuple(one for one in rollout.made if one in own))
 
 
 def _listed(record: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:

@@ -26,7 +26,6 @@ from recollect.store.rows import index
 from recollect.store.rows.appending import session_key
 from recollect.store.rows.bodies import unpacked
 from recollect.store.rows.memories import tombstone_key
-from recollect.store.rows.patterns import is_lost
 from recollect.store.rows.tables import EVIDENCE, LEARNED, NOTED, VERSIONS, Shapes, Tables
 from recollect.store.rows.tx import Database, Tx
 
@@ -363,21 +362,18 @@ class _Owner:
         return False
 
     def _newly_unlearned(self) -> set[str]:
-        """Patterns that went with sessions that were forgotten in the target: by the rule of forgetting."""
+        """Patterns that go with sessions that were forgotten in the target: but for approved ones they may hold words
+        of them. Rows are copied, not said again, so what forgetting there would have reworded is found anew instead.
+        """
         if not self._forgotten or EVIDENCE not in self._shapes:
             return set()
         with self._source.database.read(self._scope) as tx:
-            states = {
-                id_: (state, version)
-                for id_, state, version in self._source.tables.read(tx, "patterns", ("id", "state", "version"))
-            }
+            states = dict(self._source.tables.read(tx, "patterns", ("id", "state")))
             gone: dict[str, list[bool]] = {}
             for pattern, session in self._source.tables.read(tx, EVIDENCE, ("pattern", "session")):
                 gone.setdefault(pattern, []).append(session_key(session) in self._forgotten)
         return {
-            pattern
-            for pattern, lost in gone.items()
-            if pattern in states and any(lost) and is_lost(*states[pattern], others=not all(lost))
+            pattern for pattern, lost in gone.items() if any(lost) and states.get(pattern, "approved") != "approved"
         }
 
     def _told(self, table: str, columns: Sequence[str], row: Sequence[Any]) -> bytes:

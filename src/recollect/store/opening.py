@@ -59,10 +59,11 @@ def open_store(settings: Settings, *, queued: bool = False) -> Store:
     if chosen.database_url:
         datadir.prepare(chosen.data_dir)  # spool, locks and prepared texts are this machine's
         return open_database(chosen, queued=queued)
+    from recollect.store.rows.vectormemory import room_for_vectors
     from recollect.store.sqlite.store import SqliteStore
     from recollect.store.terms import terms_of
 
-    store = SqliteStore(chosen.data_dir, terms_of(chosen, queued=queued), chosen.vector_memory_bytes)
+    store = SqliteStore(chosen.data_dir, terms_of(chosen, queued=queued), room_for_vectors(chosen))
     if chosen.vector_engine != "store":
         from recollect.store.engines.attached import attach_to_file
 

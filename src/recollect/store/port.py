@@ -148,6 +148,11 @@ class Receipt:
     backups: tuple[Held, ...] = ()
 
 
+def another_wording(memory_id: str) -> str:
+    """What a receipt says remains when a memory that was merged into the forgotten one holds again."""
+    return f"memory {memory_id}, another wording of it, which holds again"
+
+
 UPKEEP = ("archive", "expire", "redact", "purge")
 
 
@@ -593,7 +598,7 @@ class Vectors(Protocol):
 class Keeping(Protocol):
     """Taking away, giving back, and looking after the store."""
 
-    def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt: ...
+    def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime, with_merged: bool = False) -> Receipt: ...
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt: ...
     def would_forget(self, scope: Scope, session: str) -> dict[str, int]: ...
     def forget_all(self, scope: Scope, *, at: datetime) -> Receipt: ...

@@ -36,7 +36,7 @@ from recollect.model import (
 )
 from recollect.store.learnedrecords import Learned, learned, parse_pattern
 from recollect.store.port import Filter, Store
-from recollect.store.rows.patterns import is_lost
+from recollect.store.rows.patterns import is_lost, reworded
 from recollect.store.useport import SOURCES, VERDICTS, Feedback
 from recollect.text import require_text, storable
 
@@ -186,11 +186,15 @@ class _Loading:
         if len(shown) < len(found) and is_lost(pattern.state, pattern.version, others=bool(shown)):
             self._counts["forgotten"] += 1
             return
+        versions = given.versions
+        if len(shown) < len(found):
+            newest = sorted(shown, key=lambda one: (one.at, one.session), reverse=True)
+            pattern, versions = reworded(pattern, versions, newest)
         at = pattern.decided_at or pattern.last_seen
         try:
             if self._store.patterns.get(whole, pattern.id) is not None:
                 raise Conflict("it is there")
-            self._store.patterns.put(whole, pattern, at=at, was=None, told=given.versions, evidence=shown)
+            self._store.patterns.put(whole, pattern, at=at, was=None, told=versions, evidence=shown)
         except Conflict:
             self._counts["known"] += 1
             return

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from recollect.store.port import Filter
 
 RELATION_KINDS = ("same_subject", "supersedes", "caused_by", "evidence_of", "depends_on")
-STEP_KINDS = ("merge", "demote", "relate", "rollup")
+RELEASE = "release"  # gives back what was merged into something that does not say it any more
+STEP_KINDS = ("merge", "demote", RELEASE, "relate", "rollup")
 KEPT = timedelta(days=30)  # how long it is noted how relations and roll-ups were before a run
-OF_MEMORIES = ("merge", "demote")  # steps that change a memory itself
+OF_MEMORIES = ("merge", "demote")  # steps by which there are fewer memories that hold
+REWRITING = (*OF_MEMORIES, RELEASE)  # steps that change a memory itself
 _TIMES = ("superseded_at", "archived_at")
 _CHANGED = (*_TIMES, "superseded_by", "importance")  # the fields of a memory that a step may change, beside `meta`
 _META = "meta."
@@ -90,7 +92,8 @@ class Run:
 
 def in_words(counts: Mapping[str, int]) -> str:
     """So many steps of each kind: `2 merged, 1 put away`."""
-    done = {"merge": "merged", "demote": "put away", "relate": "related anew", "rollup": "roll-ups made"}
+    done = {"merge": "merged", "demote": "put away", RELEASE: "given back"}
+    done |= {"relate": "related anew", "rollup": "roll-ups made"}
     return ", ".join(f"{counts[kind]:,} {word}" for kind, word in done.items() if counts.get(kind)) or "nothing"
 
 

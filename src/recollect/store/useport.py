@@ -18,7 +18,7 @@ GIVEN = ("helpful", "harmful", "cited")  # what people and agents can say
 VERDICTS = (*GIVEN, "success")  # success: it was used in a session that succeeded, which its digest tells
 USER, AGENT, DIGEST = SOURCES = ("user", "agent", "digest")  # who says so
 SHOWN = ("start", "prompt")  # when a memory is put before an agent by itself
-MOST_FEEDBACK = 200  # kept of one memory, the newest
+MOST_FEEDBACK = 200  # kept of one memory: what the user said before what agents did, and the newest
 MOST_INJECTIONS = 1_000  # told at once
 
 
@@ -66,16 +66,24 @@ class Use(Protocol):
     """How useful memories proved, and where they were shown."""
 
     def give(self, scope: Scope, feedback: Feedback) -> None:
-        """Keep a verdict; NotFound without its memory. The same of the same session takes the place of the one before.
+        """Keep a verdict; NotFound without its memory. The same of the same session takes the place of the one before,
+        unless that is another's: a user's word takes the place of any, and nobody's takes the place of it.
 
-        Of many, the newest are kept.
+        Of many, the newest are kept; those of agents go first, those of the user last.
         """
         ...
 
     def take_back(
-        self, scope: Scope, memory_id: str, verdict: str, session: str | None = None, *, at: datetime
+        self,
+        scope: Scope,
+        memory_id: str,
+        verdict: str,
+        session: str | None = None,
+        *,
+        at: datetime,
+        source: str | None = None,
     ) -> bool:
-        """Take a verdict away again; whether it was there."""
+        """Take a verdict away again, with a source only one of its own; whether it was there."""
         ...
 
     def feedback(self, scope: Scope, memory_id: str) -> list[Feedback]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
+import time
 from dataclasses import replace
 from datetime import timedelta
+from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contract.samples import LATER, T0, memory, minute
 
+from recollect.distill.values.likeness import duties, nearly_same
 from recollect.distill.values.sayings import rank_of
 from recollect.learn.duplicates import duplicates
 from recollect.model import TRUSTS, Memory
@@ -51,6 +55,46 @@ def test_the_same_in_other_words_is_merged_into_the_newer(one: str, other: str) 
         pytest.param("The port is 5433", "The port is 5433 only on CI machines", id="a limit"),
         pytest.param("Postgres runs on port 5433", "Postgres runs on port 5432", id="another value of one slot"),
         pytest.param("yes", "yes please", id="too little to say"),
+        pytest.param(
+            "Agents may force push to feature branches after review",
+            "Agents must force push to feature branches after review",
+            id="leave and duty",
+        ),
+        pytest.param(
+            "Agents should force push to feature branches after review",
+            "Agents must force push to feature branches after review",
+            id="two duties",
+        ),
+        pytest.param(
+            "Agents force push to feature branches after review",
+            "Agents must force push to feature branches after review",
+            id="a duty and what is so",
+        ),
+        pytest.param(
+            "The importer can hardly parse quoted commas in customer files",
+            "The importer can parse quoted commas in customer files",
+            id="hardly",
+        ),
+        pytest.param(
+            "Deploy the billing service to production every week after the standup",
+            "Deploy the billing service to production twice every week after the standup",
+            id="how often",
+        ),
+        pytest.param(
+            "Data is encrypted at rest and in transit everywhere",
+            "Data is encrypted at rest and in transit",
+            id="where",
+        ),
+        pytest.param(
+            "The old gateway is still used by partners", "The old gateway is used by partners", id="what is over"
+        ),
+        pytest.param("Keep backups of the ledger tables", "Keep two backups of the ledger tables", id="how many"),
+        pytest.param("Scale the worker pool on Fridays", "Scale the worker pool down on Fridays", id="which way"),
+        pytest.param(
+            "The nightly export job mails customers a summary",
+            "The nightly export job failed mailing customers a summary",
+            id="a failure",
+        ),
     ],
 )
 def test_what_differs_in_what_matters_is_not(one: str, other: str) -> None:
@@ -115,6 +159,58 @@ def test_nothing_is_merged_over_a_third() -> None:
     texts = [" ".join(words), " ".join([*words, "feather"]), " ".join([*words, "feather", "ladder"])]
     found = pairs(*(memory(text, occurred_at=minute(at)) for at, text in enumerate(texts)))
     assert found == [(texts[1], texts[2])]
+
+
+WORDS = "harbour lantern copper meadow violin granite saddle thunder may must twice not if".split()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=3, max_size=14), max_size=14), st.randoms())
+def test_of_what_is_left_no_two_would_be_merged_alone(texts: list[list[str]], chance: random.Random) -> None:
+    """However the candidates are found: nothing that is the same is missed, be it one word or several apart."""
+    told = [*texts, *(without_some(one, chance) for one in texts)]
+    memories = [memory(" ".join(one), occurred_at=minute(at)) for at, one in enumerate(told)]
+    losers = {loser.id for loser, _ in duplicates(memories, near)}
+    left = [one for one in memories if one.id not in losers]
+    for one, other in combinations(left, 2):
+        assert duplicates([one, other], near) == []
+        alike = nearly_same(one.content, other.content) and duties(one.content) == duties(other.content)
+        assert not alike, "and by words alone they are not the same"
+
+
+def without_some(words: list[str], chance: random.Random) -> list[str]:
+    """The words in their order, some of them left out."""
+    places = sorted(chance.sample(range(len(words)), len(words) - chance.randint(0, max(1, len(words) // 5))))
+    return [words[place] for place in places]
+
+
+def near(one: str, other: str) -> float:
+    return 1.0
+
+
+@pytest.mark.slow
+def test_few_words_in_many_memories_take_no_more_than_their_number() -> None:
+    """Four times as many take about four times as long: not sixteen."""
+
+    def seconds(count: int) -> float:
+        memories = of_few_words(count)
+        started = time.process_time()
+        duplicates(memories)
+        return time.process_time() - started
+
+    assert min(seconds(2_400) for _ in range(2)) < 9 * max(seconds(600) for _ in range(2))
+
+
+def of_few_words(count: int) -> list[Memory]:
+    chance = random.Random(1)
+    who, done = ["ann", "bob", "carl", "dora", "emil"], "deployed tested checked released reverted restarted".split()
+    what, where = "billing search orders inventory gateway frontend reports".split(), "staging canary nightly".split()
+
+    def said() -> str:
+        first, second = (f"{chance.choice(done)} the {chance.choice(what)} service" for _ in range(2))
+        return f"{chance.choice(who)} {first} in {chance.choice(where)} after {second} with {chance.choice(who)}"
+
+    return [memory(said(), kind="event") for _ in range(count)]
 
 
 KINDS = st.sampled_from(["fact", "note", "decision", "lesson"])

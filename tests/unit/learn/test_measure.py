@@ -97,5 +97,12 @@ def test_a_mean_is_resampled_the_same_each_time() -> None:
     assert (span.high - span.low) / 2 == pytest.approx(1.96 * (3.97 / 40 + 0.67 / 40) ** 0.5, rel=0.15)
 
 
+@pytest.mark.parametrize("after", [100.0, 60.0], ids=["as before", "changed"])
+def test_of_equal_values_no_interval_is_told(after: float) -> None:
+    """One without width would say that nobody will ever see another value."""
+    assert mean_change([100.0] * FLOOR, [after] * FLOOR) is None
+    assert mean_change([0.0] * (FLOOR - 1) + [after], [0.0] * FLOOR) is not None
+
+
 def test_a_mean_of_few_is_not_told() -> None:
     assert mean_change([1.0] * (FLOOR - 1), [1.0] * 50) is None

@@ -79,6 +79,16 @@ def test_all_of_one_session_is_held_out_or_learned_from_together() -> None:
     assert not fit(whole).enough, "nothing is left to learn from"
 
 
+def test_sessions_that_went_on_at_once_are_not_cut_apart() -> None:
+    """Three sessions in turn: what is held out is one of them, with every example."""
+    rng = random.Random(1)
+    one = [example(number, "similarity", rng) for number in range(60)]
+    turns = [Example(each.at, "abc"[number % 3], each.candidates, each.good) for number, each in enumerate(one)]
+    found = fit(turns)
+    assert found.enough
+    assert (found.trained, found.held_out) == (40, 20)
+
+
 def test_the_order_of_the_examples_does_not_matter() -> None:
     examples = many("recency")
     shuffled = random.Random(5).sample(examples, len(examples))

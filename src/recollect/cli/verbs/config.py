@@ -45,12 +45,28 @@ def _write(args: Namespace, console: Output) -> int:
         changed = True
     else:
         changed = unset_setting(file, args.name)
+    if args.name == "share_patterns":
+        _agree(args, console)
     if console.json:
         console.document({"config_file": file, "name": args.name, "changed": changed})
     else:
         done = {"set": "is set", "unset": "is unset"}[args.action] if changed else "was not set"
         console.line(f"{args.name} {done} in {file}.")
     return 0
+
+
+def _agree(args: Namespace, console: Output) -> None:
+    """Let the store know at once: who does not share any more is not to be counted until something else happens."""
+    from recollect.cli.opening import open_place
+
+    place = find_place(args, everywhere=True)
+    if not place.has_store:
+        return
+    try:
+        with open_place(place) as memory:
+            memory.patterns.agree()
+    except RecollectError as error:
+        console.note(f"The store does not know yet ({error}): the next `recollect patterns` tells it.")
 
 
 def _show(args: Namespace, console: Output) -> int:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SHOWN = 20  # steps of each kind
 _CHARS = 140
 _HEADINGS = {
+    "release": "Given back: what they were merged into says it no longer",
     "merge": "Merged: the same in other words",
     "demote": "Put away: passing, old, and nobody read it",
     "relate": "Related",
@@ -108,7 +109,11 @@ def _diff(memory: Recollect, step: Step) -> Iterator[list[Span]]:
     if step.kind in ("relate", "rollup"):
         yield [("~ ", "cyan"), (f"{step.subject[-8:]}  " if step.kind == "relate" else "", "dim"), step.what]
         return
-    for sign, style, id_ in (("- ", "red", step.subject), ("+ ", "green", step.other)):
+    back = step.kind == "release"
+    for sign, style, id_ in (
+        ("- ", "red", "" if back else step.subject),
+        ("+ ", "green", step.subject if back else step.other),
+    ):
         one = memory.store.memories.get(memory.scope, id_) if id_ else None
         if one is not None:
             about = f"{one.project or 'no project'}, {one.kind}, {one.trust}"

@@ -45,6 +45,7 @@ def run(args: Namespace, console: Output) -> int:
             advance(done - shown, total)
             shown = done
 
+        memory.patterns.agree()
         found = memory.detect(since=since, min_frequency=args.min_frequency, progress=progress)
     if args.html is not None:
         _write(args.html, found)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from recollect.store.port import Receipt
 
 _PAGE = 1_000
+_NAMED = 5  # other wordings that are told
 
 
 def configure(parser: ArgumentParser) -> None:
@@ -36,6 +37,9 @@ def configure(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--all", action="store_true", help="forget everything of the project; outside one, of the user")
     parser.add_argument("--soft", action="store_true", help="a memory only: it can be brought back for some days")
+    parser.add_argument(
+        "--with-merged", action="store_true", help="a memory only: the other wordings that were merged into it go too"
+    )
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="say what would go, and stop")
 
@@ -45,6 +49,8 @@ def run(args: Namespace, console: Output) -> int:
         raise InvalidInput("forget one of: ID, --session S, --source S, --all", hint="`recollect list` shows ids.")
     if args.soft and (args.session is not None or args.all):
         raise InvalidInput("only memories can be forgotten softly", hint="Leave out --soft, or give an ID or --source.")
+    if args.with_merged and args.id is None:
+        raise InvalidInput("only a memory has other wordings that were merged into it", hint="Leave out --with-merged.")
     soft = args.soft or args.source is not None
     with open_memory(args) as memory:
         if args.id is not None:
@@ -57,17 +63,28 @@ def run(args: Namespace, console: Output) -> int:
         if args.source is not None:
             receipt = memory.revoke(args.source)
         else:
-            receipt = memory.forget(args.id, session=args.session, everything=args.all, soft=args.soft)
+            ways = {"soft": args.soft, "with_merged": args.with_merged}
+            receipt = memory.forget(args.id, session=args.session, everything=args.all, **ways)
     return _report(console, receipt, what, soft=soft, back=f"--source {args.source}" if args.source else str(args.id))
 
 
 def _subject(memory: Recollect, args: Namespace) -> tuple[dict[str, int], str]:
     """What would go: counts, and in words."""
+    from recollect.pipeline.changing import wordings
+
     if args.id is not None:
         kept = memory.store.memories.get(memory.scope, args.id)
         if kept is None:
             raise NotFound(f"no memory {args.id[:60]} in this scope", hint="`recollect list` shows ids.")
-        return {"memories": 1}, f"the {kept.kind} “{one_line(kept.content, 100)}”"
+        others = wordings(memory.store, memory.scope, args.id)
+        what = f"the {kept.kind} “{one_line(kept.content, 100)}”"
+        if not others:
+            return {"memories": 1}, what
+        named = ", ".join(f"{one.id[-8:]} “{one_line(one.content, 60)}”" for one in others[:_NAMED])
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        if args.with_merged:
+            return {"memories": 1 + len(others)}, f"{what} and what was merged into it ({named}{more})"
+        return {"memories": 1}, f"{what} (not what was merged into it, which holds again: {named}{more}; --with-merged)"
     if args.session is not None:
         session = memory.store.sessions.get(memory.scope, check_id(args.session, "session"))
         if session is None:
@@ -113,6 +130,11 @@ def _answer(console: Output, counts: dict[str, int], text: str, *, dry_run: bool
     return 0
 
 
+def _left(place: str) -> str:
+    """What remains, in words: another memory that says the same, or bytes in a file."""
+    return f"There is still {place}." if place.startswith("memory ") else f"Bytes of it may be left in {place}."
+
+
 def _report(console: Output, receipt: Receipt, what: str, *, soft: bool, back: str) -> int:
     if console.json:
         told = {"counts": receipt.counts, "complete": receipt.complete, "remains": receipt.remains}
@@ -121,11 +143,13 @@ def _report(console: Output, receipt: Receipt, what: str, *, soft: bool, back: s
     console.line(f"Forgot {what}: {in_words(receipt.counts) or 'nothing was there'}.")
     if soft:
         console.line(f"`recollect undo {back}` brings it back until its text is removed.")
+        for place in receipt.remains:
+            console.line(_left(place))
     elif receipt.complete:
         console.line("No byte of it is left in the store. Backups and exports you made are not touched.")
     elif receipt.remains:
         for place in receipt.remains:
-            console.line(f"Bytes of it may be left in {place}.")
+            console.line(_left(place))
     else:
         console.line("Something of it may be left: a reader holds the write-ahead log, or a file that tells of it")
         console.line("cannot be written. Run `recollect maintain` when that is over.")

@@ -1,4 +1,8 @@
-"""`recollect import`: exported JSON Lines in; what is there already stays as it is, so doing it twice is harmless."""
+"""`recollect import`: exported JSON Lines in; what is there already stays as it is, so doing it twice is harmless.
+
+What comes in is what it was: memories in the user's words, patterns somebody approved. So only a person imports: in a
+shell that an agent opened, whoever can talk the agent into it could write all of that into the file themselves.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from recollect.cli.agentshell import only_a_person
 from recollect.cli.opening import open_memory
 from recollect.cli.wording import in_words
 from recollect.errors import InvalidInput
+from recollect.settings import environment
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -28,6 +34,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Output) -> int:
+    only_a_person(environment(), "import what was exported")
     with ExitStack() as stack:
         source, size = _open(args.file, stack)
         memory = stack.enter_context(open_memory(args, everywhere=True))

@@ -33,14 +33,18 @@ def configure(parser: ArgumentParser) -> None:
 def run(args: Namespace, console: Output) -> int:
     from contextlib import closing
 
+    from recollect.cli.agentshell import only_a_person
     from recollect.cli.opening import find_place
     from recollect.clock import now
     from recollect.pipeline.jobs import terminable
+    from recollect.settings import environment
     from recollect.store.moving import move
     from recollect.store.opening import open_store
 
     if args.url is not None:
         raise InvalidInput("move takes --from and --to instead of --url")
+    if not args.dry_run:
+        only_a_person(environment(), "move one store into another")
     settings = find_place(args, everywhere=True).loaded.settings
     places = _located(args.source, settings), _located(args.target, settings)
     _must_exist(places[0])

@@ -79,6 +79,7 @@ def run(args: Namespace, console: Output) -> int:
 
         only_a_person(environment(), "decide on patterns and put them before agents")
     with open_memory(args, everywhere=True) as memory:
+        memory.patterns.agree()
         return _DOING[args.action](memory, args, console)
 
 
@@ -249,7 +250,7 @@ def _export(memory: Recollect, args: Namespace, console: Output) -> int:
         if there and not is_ours(name, there):
             raise InvalidInput(f"{folder / name} was not made by an export", hint="Give another directory.")
     for name, content in files.items():
-        userfile.change(folder / name, lambda _, content=content: content)  # type: ignore[misc]
+        userfile.change(folder / name, lambda _, content=content: content, shared=True)  # type: ignore[misc]
     return _say(console, {"files": [str(folder / name) for name in files]}, f"Wrote {', '.join(files)} to {folder}.")
 
 
@@ -274,7 +275,7 @@ def _roll_out(memory: Recollect, args: Namespace, console: Output) -> int:
         console.document({"change": done})
         return 0
     what = "Would be rolled out to" if args.dry_run else "Rolled out to" if done.changed else "It is there already:"
-    console.line(f"{what} {done.place}.")
+    console.line(f"{what} {done.place}{f' ({done.note})' if done.note else ''}.")
     return 0
 
 

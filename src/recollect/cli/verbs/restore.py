@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from recollect.cli.agentshell import only_a_person
 from recollect.cli.opening import find_place, open_place
 from recollect.cli.wording import in_words
 from recollect.errors import InvalidInput, StoreTooNew
+from recollect.settings import environment
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -24,6 +26,7 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Output) -> int:
+    only_a_person(environment(), "restore a backup")
     place = find_place(args, everywhere=True)
     if not args.file.is_file():
         raise InvalidInput(f"there is no backup {args.file}")

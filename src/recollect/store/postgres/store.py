@@ -42,6 +42,7 @@ from recollect.store.rows.signals import RowSignals
 from recollect.store.rows.stats import RowStats
 from recollect.store.rows.tasks import RowTasks
 from recollect.store.rows.use import RowUse
+from recollect.store.rows.vectormemory import room_for_vectors
 from recollect.store.terms import terms_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class PostgresStore:
         )
         try:
             self.database = Database(self._pool, terms_of(settings, queued=queued))
-            self._make_ports(settings.vector_memory_bytes)
+            self._make_ports(room_for_vectors(settings))
         except BaseException:
             self._pool.close()
             raise

@@ -20,7 +20,7 @@ from recollect.model import Memory, Scope
 from recollect.store.port import Filter
 from recollect.store.relationport import (
     KEPT,
-    OF_MEMORIES,
+    REWRITING,
     STEP_KINDS,
     Fields,
     Relation,
@@ -157,11 +157,14 @@ def _take(tx: Tx, rows: Rows, run: str, step: Step, at: datetime) -> bool:
         memory = _memory(tx, rows, memory_id)
         if memory is None or memory.version != version or memory.deleted_at is not None:
             return False
-    if step.kind in OF_MEMORIES:
+    if step.kind in REWRITING:
         memory = _memory(tx, rows, step.subject)
         if memory is None or fields_of(memory, step.before) != step.before:
             return False
-        rewrite(tx, rows, with_fields(memory, step.after), at)
+        after = with_fields(memory, step.after)
+        if _would_double(tx, rows.owner, memory, after):
+            return False
+        rewrite(tx, rows, after, at)
         details = {"run": run, **({"into": step.other} if step.other else {})}
         audit(tx, rows.owner, at, step.kind, step.subject, details)
     elif step.kind == "relate":
@@ -173,7 +176,7 @@ def _take(tx: Tx, rows: Rows, run: str, step: Step, at: datetime) -> bool:
 
 def _take_back(tx: Tx, rows: Rows, run: str, step: Step, at: datetime) -> bool:
     """Give back what a step changed; False when nothing of it is as the step left it."""
-    if step.kind in OF_MEMORIES:
+    if step.kind in REWRITING:
         return _restore(tx, rows, run, step, at)
     if step.kind == "relate":
         _relate(tx, rows.owner, step.subject, _added(step.after, step.before), _added(step.before, step.after))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 
@@ -15,7 +16,7 @@ from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
 from recollect.model import SAID, Scope
 from recollect.store import copies
-from recollect.store.port import UPKEEP, Ages, Receipt, Upkeep
+from recollect.store.port import UPKEEP, Ages, Receipt, Upkeep, another_wording
 from recollect.store.rows import index
 from recollect.store.rows.answers import forget_answers
 from recollect.store.rows.appending import session_key
@@ -25,6 +26,7 @@ from recollect.store.rows.bodies import RowBodies
 from recollect.store.rows.consolidations import forget_consolidations, forget_covering, forget_related
 from recollect.store.rows.memories import tombstone_key, tombstone_of_source
 from recollect.store.rows.patterns import forget_evidence, forget_patterns
+from recollect.store.rows.releasing import Wordings, all_wordings, release, wordings_of
 from recollect.store.rows.tasks import forget_tasks
 from recollect.store.rows.tx import Database, Tx
 from recollect.store.rows.use import RowUse, forget_use_in, forget_use_of, forget_weights
@@ -38,17 +40,25 @@ class RowKeeping(ABC):
         self._bodies = bodies
         self._use = use
 
-    def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime) -> Receipt:
+    def forget_memory(self, scope: Scope, memory_id: str, *, at: datetime, with_merged: bool = False) -> Receipt:
+        """One memory. What was merged into it goes `with_merged` too; else it holds again, and the receipt names it."""
         with self._db.write(scope) as tx:
             rows = tx.rows
             row = rows and tx.one("keeping.memory", {**rows.params(), "id": memory_id})
             if not rows or not row:
                 raise NotFound(f"no memory {memory_id}")
-            counts = _forget_memory(tx, rows.owner, row, memory_id, iso(at))
+            counts: Counter[str] = Counter()
+            left: list[Wordings] = []
+            for id_ in [memory_id, *(all_wordings(tx, rows.owner, memory_id) if with_merged else ())]:
+                each = tx.one("keeping.memory", {**rows.params(), "id": id_})
+                counts.update(_forget_memory(tx, rows.owner, each, id_, iso(at), left) if each else {})
+            back = release(tx, rows.owner, left, at)
             forget_answers(tx, rows.owner)
             audit(tx, rows.owner, at, "forget", memory_id, counts)
             self._mark_deleted(tx)
-        return self._receipt(counts)
+        receipt = self._receipt(counts)
+        said = tuple(map(another_wording, back))
+        return replace(receipt, complete=receipt.complete and not said, remains=(*receipt.remains, *said))
 
     def forget_session(self, scope: Scope, session: str, *, at: datetime) -> Receipt:
         """The session and its subagents: their events, turns, gists, and the memories made from them."""
@@ -59,8 +69,10 @@ class RowKeeping(ABC):
                 raise NotFound(f"no session {session}")
             below = list(tx.run("keeping.subagents", {**rows.params(), "id": session}))
             counts: Counter[str] = Counter()
+            left: list[Wordings] = []
             for each, name in [(row, session), *below]:
-                counts.update(_forget_session(tx, rows.owner, each, name, iso(at)))
+                counts.update(_forget_session(tx, rows.owner, each, name, iso(at), left))
+            release(tx, rows.owner, left, at)
             tx.run("keeping.drop_unused_projects", {"owner": rows.owner})
             forget_answers(tx, rows.owner)
             audit(tx, rows.owner, at, "forget", "session", counts)
@@ -90,10 +102,12 @@ class RowKeeping(ABC):
             if rows is None:
                 return Receipt({}, True)
             counts: Counter[str] = Counter()
+            left: list[Wordings] = []
             for row, session in list(tx.run("keeping.sessions_of_owner", rows.params())):
-                counts.update(_forget_session(tx, rows.owner, row, session, iso(at)))
+                counts.update(_forget_session(tx, rows.owner, row, session, iso(at), left))
             for row, memory_id in list(tx.run("keeping.memories_of_owner", rows.params())):
-                counts.update(_forget_memory(tx, rows.owner, row, memory_id, iso(at)))
+                counts.update(_forget_memory(tx, rows.owner, row, memory_id, iso(at), left))
+            release(tx, rows.owner, left, at)
             if gone := forget_patterns(tx, rows):
                 counts["patterns"] += gone
             forget_consolidations(tx, rows)
@@ -204,13 +218,17 @@ def _upkeep(tx: Tx, now: datetime, ages: Ages, steps: Collection[str]) -> Counte
     for row, owner, memory_id in (
         list(tx.run("keeping.to_purge", {"before": iso(ages.purge_before)})) if "purge" in steps else ()
     ):
-        _forget_memory(tx, owner, row, memory_id, iso(now))
+        left: list[Wordings] = []
+        _forget_memory(tx, owner, row, memory_id, iso(now), left)
+        release(tx, owner, left, now)
         audit(tx, owner, now, "purge", memory_id, {}, actor=ITSELF)
         done["purged"] += 1
     return done
 
 
-def _forget_memory(tx: Tx, owner: int, row: int, memory_id: str, at: str) -> dict[str, int]:
+def _forget_memory(tx: Tx, owner: int, row: int, memory_id: str, at: str, left: list[Wordings]) -> dict[str, int]:
+    """Take a memory away; what was merged into it is added to `left`."""
+    left += wordings_of(tx, owner, memory_id)
     if tx.one("keeping.is_indexed", {"row": row}):
         index.drop(tx, "memory", row, vectors=True)
     _bury_source(tx, owner, row, at)
@@ -230,7 +248,7 @@ def _bury_source(tx: Tx, owner: int, row: int, at: str) -> None:
         tx.run("keeping.bury", {"owner": owner, "key": key, "at": at})
 
 
-def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str) -> dict[str, int]:
+def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str, left: list[Wordings]) -> dict[str, int]:
     turns = [found[0] for found in tx.run("keeping.turns_of_session", {"session": row})]
     gists = [found[0] for found in tx.run("keeping.gist_of_session", {"session": row})]
     memories = list(tx.run("keeping.memories_of_session", {"owner": owner, "id": session}))
@@ -240,7 +258,7 @@ def _forget_session(tx: Tx, owner: int, row: int, session: str, at: str) -> dict
     for gist in gists:
         index.drop(tx, "gist", gist, vectors=True)
     for memory, memory_id in memories:
-        _forget_memory(tx, owner, memory, memory_id, at)
+        _forget_memory(tx, owner, memory, memory_id, at, left)
     tx.run("keeping.bury_events", {"session": row, "at": at})
     tx.run("keeping.bury", {"owner": owner, "key": session_key(session), "at": at})
     tx.run("keeping.drop_transcripts_of", {"owner": owner, "id": session})
@@ -269,5 +287,6 @@ def _redact(tx: Tx, now: datetime, before: datetime) -> int:
         _bury_source(tx, owner, row, iso(now))
         tx.run("keeping.redact", {"row": row, "empty_hash": sha256(b"").digest()})
         forget_related(tx, owner, memory_id)
+        forget_use_of(tx, owner, memory_id)  # a note may quote it
         audit(tx, owner, now, "redact", memory_id, {}, actor=ITSELF)
     return len(found)

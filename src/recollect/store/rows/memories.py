@@ -17,6 +17,7 @@ from recollect.store.port import Filter, Weighing
 from recollect.store.rows import index
 from recollect.store.rows.audit import audit
 from recollect.store.rows.quotas import take
+from recollect.store.rows.releasing import release, wordings_of
 from recollect.store.rows.tasks import put_flood_watch
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project, project_row
 from recollect.text import content_hash, dedup_key
@@ -125,13 +126,18 @@ class RowMemories:
         return [one for one in found if all(each.search(one.content) for each in begins)][:limit]
 
     def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory:
-        """Write the changed memory if nobody changed it since version `memory.version`; the old wording is kept."""
+        """Write the changed memory if nobody changed it since version `memory.version`; the old wording is kept.
+
+        When it is deleted, what was merged into it holds again.
+        """
         with self._db.write(scope) as tx:
             rows = tx.rows
             if rows is None:
                 raise NotFound(f"no memory {memory.id}")
+            left = list(wordings_of(tx, rows.owner, memory.id)) if memory.deleted_at is not None else []
             rewrite(tx, rows, memory, at)
             audit(tx, rows.owner, at, note, memory.id, {"version": memory.version + 1})
+            release(tx, rows.owner, left, at)
         return replace(memory, version=memory.version + 1)
 
     def change(

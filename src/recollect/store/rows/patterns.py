@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,7 @@ from recollect.store.learnport import (
 )
 from recollect.store.rows.tx import Database, Rows, Tx
 
+_FORGOTTEN = "(its words were forgotten)"
 _TIMES = ("first_seen", "last_seen", "decided_at")
 _LISTS = ("flavors", "projects", "aliases", "decided_flavors", "events", "made", "held_back")
 _COLUMNS = {  # what stands in columns of its own
@@ -92,10 +93,7 @@ class RowPatterns:
             if _found(tx, pattern_id) is None or tx.rows is None:
                 return []
             rows = tx.run("patterns.versions", {"owner": tx.rows.owner, "pattern": pattern_id}).fetchall()
-        return [
-            PatternVersion(**_values(PatternVersion, content), version=version, at=from_iso(at))
-            for version, content, at in rows
-        ]
+        return [_version(row) for row in rows]
 
     def evidence(self, scope: Scope, pattern_id: str, *, limit: int = MOST_SIGHTINGS) -> list[Sighting]:
         with self._db.read(scope) as tx:
@@ -103,9 +101,7 @@ class RowPatterns:
                 return []
             params = {"owner": tx.rows.owner, "pattern": pattern_id, "limit": limit}
             rows = tx.run("patterns.evidence", params).fetchall()
-        return [
-            Sighting(**_values(Sighting, content), session=session, at=from_iso(at)) for session, content, at in rows
-        ]
+        return [_sighting(row) for row in rows]
 
     def drop(self, scope: Scope, pattern_id: str) -> bool:
         with self._db.write(scope) as tx:
@@ -163,11 +159,14 @@ class RowPatterns:
 def forget_evidence(tx: Tx, owner: int, session: str) -> int:
     """Take away what a session shows; returns how many patterns went with it."""
     gone = 0
-    for pattern, state, version, others in tx.run("patterns.shown_by", {"owner": owner, "session": session}).fetchall():
+    shown = tx.run("patterns.shown_by", {"owner": owner, "session": session}).fetchall()
+    tx.run("patterns.forget_session", {"owner": owner, "session": session})
+    for pattern, state, version, others in shown:
         if is_lost(state, version, others=bool(others)):
             _drop(tx, owner, pattern)
             gone += 1
-    tx.run("patterns.forget_session", {"owner": owner, "session": session})
+        else:
+            _reword(tx, owner, pattern)
     return gone
 
 
@@ -178,6 +177,44 @@ def is_lost(state: str, version: int, *, others: bool) -> bool:
     it. Of what a person decided on, only what was approved stays when nothing shows it any more.
     """
     return (state == "candidate" and version == 1) or (state != "approved" and not others)
+
+
+def reworded(
+    pattern: Pattern, versions: Sequence[PatternVersion], evidence: Sequence[Sighting]
+) -> tuple[Pattern, list[PatternVersion]]:
+    """A pattern and its versions without words that may be of a session that was forgotten.
+
+    What was approved is the reviewer's, and so is what a person worded; all else is said as a session shows it that is
+    still there (`evidence`, the newest first).
+    """
+    if pattern.state == "approved":
+        return pattern, list(versions)
+    found = {text for one in versions if one.actor is None for text in (one.statement, one.rule)}
+    if not pattern.edited:
+        found |= {pattern.statement, pattern.rule, *(text for one in versions for text in (one.statement, one.rule))}
+    shown = next((one.statement for one in evidence if one.statement), _FORGOTTEN)
+
+    def said(one: Pattern | PatternVersion) -> dict[str, Any]:
+        return {
+            "statement": shown if one.statement in found else one.statement,
+            "rule": None if one.rule in found else one.rule,
+        }
+
+    return replace(pattern, key=pattern.id, **said(pattern)), [replace(one, **said(one)) for one in versions]
+
+
+def _reword(tx: Tx, owner: int, pattern_id: str) -> None:
+    whole = {"owner": owner, "any_project": True, "home": None}
+    pattern = _pattern(tx.run("patterns.get", {**whole, "id": pattern_id}).fetchone())
+    named = {"owner": owner, "pattern": pattern_id}
+    rows = tx.run("patterns.versions", named).fetchall()
+    shown = tx.run("patterns.evidence", {**named, "limit": MOST_SIGHTINGS}).fetchall()
+    new, versions = reworded(pattern, [_version(row) for row in rows], [_sighting(row) for row in shown])
+    if new is pattern:
+        return
+    tx.run("patterns.reword", {"owner": owner, "id": pattern_id, "content": _content(new)})
+    for one in versions:
+        tx.run("patterns.reword_version", {**named, "version": one.version, "content": _content(one)})
 
 
 def forget_patterns(tx: Tx, rows: Rows) -> int:
@@ -225,6 +262,16 @@ def _found(tx: Tx, pattern_id: str) -> Pattern | None:
 def _pattern(row: Sequence[Any]) -> Pattern:
     id_, state, version, content = row
     return Pattern(**_values(Pattern, content), id=id_, state=state, version=version)
+
+
+def _version(row: Sequence[Any]) -> PatternVersion:
+    version, content, at = row
+    return PatternVersion(**_values(PatternVersion, content), version=version, at=from_iso(at))
+
+
+def _sighting(row: Sequence[Any]) -> Sighting:
+    session, content, at = row
+    return Sighting(**_values(Sighting, content), session=session, at=from_iso(at))
 
 
 def _content(value: Pattern | PatternVersion | Sighting | Rollout) -> str:

@@ -49,18 +49,28 @@ class RowUse:
         _check(feedback)
         with self._db.write(scope) as tx:
             rows = _require(tx, feedback.memory)
-            tx.run("use.give", {**_row(rows.owner, feedback), "note": feedback.note})
+            row = {**_row(rows.owner, feedback), "note": feedback.note, "now": iso(tx.terms.clock())}
+            if not tx.one("use.give", row):
+                return  # somebody whose word counts more said so
             tx.run("use.trim", {"owner": rows.owner, "memory": feedback.memory, "most": MOST_FEEDBACK})
             details = {"verdict": feedback.verdict, "source": feedback.source}
             audit(tx, rows.owner, feedback.at, "feedback", feedback.memory, details)
 
     def take_back(
-        self, scope: Scope, memory_id: str, verdict: str, session: str | None = None, *, at: datetime
+        self,
+        scope: Scope,
+        memory_id: str,
+        verdict: str,
+        session: str | None = None,
+        *,
+        at: datetime,
+        source: str | None = None,
     ) -> bool:
         with self._db.write(scope) as tx:
             rows = _require(tx, memory_id)
             named = {"owner": rows.owner, "memory": memory_id, "verdict": verdict, "session": session or ""}
-            if not tx.one("use.take_back", named):
+            whose = {"anybodys": source is None, "source": source or ""}
+            if not tx.one("use.take_back", {**named, **whose}):
                 return False
             audit(tx, rows.owner, at, "feedback", memory_id, {"verdict": verdict, "taken": "back"})
         return True

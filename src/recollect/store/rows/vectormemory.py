@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from recollect.settings import Settings
     from recollect.store.rows.matrix import VectorMatrix
 
 VECTOR_MEMORY_BYTES = 512 * 1024 * 1024
@@ -21,6 +22,11 @@ AGAIN_SECONDS = 300.0  # who asks again within it goes on asking
 WORTH = 8  # questions of one who goes on asking, until their vectors are read: it costs what eight comparisons do
 BUSY_SECONDS = 60.0  # who asked within it does not have to go for another, where there is another way
 _MOST = 4_096  # owners and tiers that are known, most of them without vectors
+
+
+def room_for_vectors(settings: Settings) -> int:
+    """How many bytes of vectors a process keeps."""
+    return settings.vector_memory_bytes or VECTOR_MEMORY_BYTES
 
 
 class Place:

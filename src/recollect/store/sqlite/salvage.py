@@ -103,6 +103,7 @@ class _Saving:
         self._add_events(records)
         self._add_gists(records)
         self._add_memories(records)
+        self._add_feedback(records)
         self._add_patterns(records)
         self._bury()
         for owner, found in records.items():
@@ -179,6 +180,11 @@ class _Saving:
                 record = {"type": "memory", **row, "project": self._project(row), "versions": old}
                 self._keep(records, row["owner"], _without(record, "row", "owner", "content_hash"))
 
+    def _add_feedback(self, records: Records) -> None:
+        for row in self._reading.table("feedback"):
+            record = {"type": "feedback", **row, "session": row["session"] or None}
+            self._keep(records, row["owner"], _without(record, "owner"))
+
     def _add_patterns(self, records: Records) -> None:
         """Patterns with all that belongs to them; a part that cannot be read is left out."""
         parts: dict[tuple[int, str, str], list[Row]] = defaultdict(list)
@@ -206,7 +212,8 @@ class _Saving:
         """Add a record if it is one that could have been exported."""
         try:
             parsed = {name: json.loads(value) if name in _JSON else value for name, value in record.items()}
-            check = {"event": portable.parse_event, "gist": portable.parse_gist}.get(record["type"])
+            checks = {"event": portable.parse_event, "gist": portable.parse_gist, "feedback": portable.parse_feedback}
+            check = checks.get(record["type"])
             if record["type"] == "memory":
                 portable.parse_memory(parsed, self._scope(owner))
             elif check is not None:

@@ -29,7 +29,7 @@ SELECT number, kind, subject, other, content FROM consolidation_steps WHERE tena
 -- name: refused
 SELECT s.kind, s.subject, s.other FROM consolidation_steps s JOIN consolidations c ON c.tenant = s.tenant AND c.owner = s.owner AND c.id = s.run
 JOIN memories m ON m.tenant = s.tenant AND m.owner = s.owner AND m.id = s.subject
-WHERE s.tenant = :tenant AND s.owner = :owner AND c.undone_at IS NOT NULL AND s.kind IN ('merge', 'demote')
+WHERE s.tenant = :tenant AND s.owner = :owner AND c.undone_at IS NOT NULL AND s.kind IN ('merge', 'demote', 'release')
   AND (:any_project OR m.project IS NULL OR m.project = :scope_project::bigint);
 
 -- name: tidy

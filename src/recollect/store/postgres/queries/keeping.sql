@@ -84,6 +84,25 @@ SELECT (deleted_at IS NULL)::integer FROM memories WHERE tenant = :tenant AND ro
 -- name: unlink
 UPDATE memories SET superseded_by = NULL WHERE tenant = :tenant AND owner = :owner AND superseded_by = :id;
 
+-- What was merged into a memory, how one stands, and how it stands from now on.
+-- name: merged_into
+SELECT id FROM memories
+WHERE tenant = :tenant AND owner = :owner AND superseded_by = :id AND deleted_at IS NULL AND meta ->> 'merged' IS NOT NULL ORDER BY id;
+
+-- name: standing
+SELECT superseded_by, superseded_at, archived_at, meta FROM memories WHERE tenant = :tenant AND owner = :owner AND id = :id;
+
+-- name: twin_of
+SELECT t.id FROM memories m JOIN memories t ON t.tenant = m.tenant AND t.owner = m.owner
+  AND coalesce(t.project, 0) = coalesce(m.project, 0)
+  AND t.dedup_key = m.dedup_key AND t.id <> m.id AND t.deleted_at IS NULL AND t.superseded_at IS NULL
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.id = :id;
+
+-- name: stand
+UPDATE memories SET superseded_by = :by, superseded_at = :ended_at::timestamptz, archived_at = coalesce(archived_at, :archived_at::timestamptz),
+  meta = :meta, version = version + 1
+WHERE tenant = :tenant AND owner = :owner AND id = :id;
+
 -- name: sessions_of_owner
 SELECT row, id FROM sessions WHERE tenant = :tenant AND owner = :owner AND (:any_project OR project = :scope_project::bigint);
 

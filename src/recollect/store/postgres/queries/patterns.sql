@@ -39,7 +39,7 @@ ORDER BY at DESC, session LIMIT :limit;
 INSERT INTO rollouts (tenant, owner, id, pattern, state, content, begun_at, ended_at)
 VALUES (:tenant, :owner, :id, :pattern, :state, :content, :begun_at, :ended_at)
 ON CONFLICT (tenant, owner, id) DO UPDATE
-SET state = excluded.state, content = excluded.content, ended_at = excluded.ended_at
+SET state = excluded.state, content = excluded.content, begun_at = excluded.begun_at, ended_at = excluded.ended_at
 WHERE rollouts.pattern = excluded.pattern;
 
 -- name: rollouts
@@ -65,6 +65,12 @@ WHERE e.tenant = :tenant AND e.owner = :owner AND e.session = :session;
 
 -- name: forget_session
 DELETE FROM pattern_evidence WHERE tenant = :tenant AND owner = :owner AND session = :session;
+
+-- name: reword
+UPDATE patterns SET content = :content WHERE tenant = :tenant AND owner = :owner AND id = :id;
+
+-- name: reword_version
+UPDATE pattern_versions SET content = :content WHERE tenant = :tenant AND owner = :owner AND pattern = :pattern AND version = :version;
 
 -- name: of_scope
 SELECT id FROM patterns WHERE tenant = :tenant AND owner = :owner AND (:any_project OR home = :home::text);

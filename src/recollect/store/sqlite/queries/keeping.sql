@@ -82,6 +82,24 @@ SELECT deleted_at IS NULL FROM memories WHERE row = :row;
 -- name: unlink
 UPDATE memories SET superseded_by = NULL WHERE owner = :owner AND superseded_by = :id;
 
+-- What was merged into a memory, how one stands, and how it stands from now on.
+-- name: merged_into
+SELECT id FROM memories
+WHERE owner = :owner AND superseded_by = :id AND deleted_at IS NULL AND json_extract(meta, '$.merged') IS NOT NULL ORDER BY id;
+
+-- name: standing
+SELECT superseded_by, superseded_at, archived_at, meta FROM memories WHERE owner = :owner AND id = :id;
+
+-- name: twin_of
+SELECT t.id FROM memories m JOIN memories t ON t.owner = m.owner AND ifnull(t.project, 0) = ifnull(m.project, 0)
+  AND t.dedup_key = m.dedup_key AND t.id <> m.id AND t.deleted_at IS NULL AND t.superseded_at IS NULL
+WHERE m.owner = :owner AND m.id = :id;
+
+-- name: stand
+UPDATE memories SET superseded_by = :by, superseded_at = :ended_at, archived_at = coalesce(archived_at, :archived_at),
+  meta = :meta, version = version + 1
+WHERE owner = :owner AND id = :id;
+
 -- name: sessions_of_owner
 SELECT row, id FROM sessions WHERE owner = :owner AND (:any_project OR project = :scope_project);
 

@@ -33,6 +33,9 @@ SELECT owner, name, reviewed, own_approval, made_at FROM contexts;
 -- name: members
 SELECT owner, member_tenant, member, role, added_by, added_at, joined_at FROM members;
 
+-- name: feedback
+SELECT owner, memory, verdict, session, source, note, at FROM feedback;
+
 -- name: patterns
 SELECT owner, id, state, version, content FROM patterns;
 

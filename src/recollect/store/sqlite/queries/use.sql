@@ -1,10 +1,15 @@
 -- How useful memories proved, where they were put before agents, and the owner's weights of ranking.
 
+-- Said again it is newer, but for a date that a wrong clock put into the future. Nobody writes over what a user said.
 -- name: give
 INSERT INTO feedback (owner, memory, verdict, session, source, note, at)
 VALUES (:owner, :memory, :verdict, :session, :source, :note, :at)
 ON CONFLICT (owner, memory, verdict, session) DO UPDATE SET
-  source = excluded.source, note = coalesce(excluded.note, feedback.note), at = max(feedback.at, excluded.at);
+  source = excluded.source,
+  note = coalesce(excluded.note, CASE WHEN feedback.source = excluded.source THEN feedback.note END),
+  at = CASE WHEN feedback.at > :now THEN excluded.at ELSE max(feedback.at, excluded.at) END
+WHERE feedback.source = excluded.source OR excluded.source = 'user'
+RETURNING 1;
 
 -- name: derive
 INSERT INTO feedback (owner, memory, verdict, session, source, note, at)
@@ -18,14 +23,16 @@ SELECT memory, verdict, at FROM feedback WHERE owner = :owner AND session = :ses
 DELETE FROM feedback
 WHERE owner = :owner AND memory = :memory AND verdict = :verdict AND session = :session AND source = :source;
 
+-- What agents said goes first, what the user said last.
 -- name: trim
 DELETE FROM feedback
 WHERE owner = :owner AND memory = :memory AND (verdict, session) NOT IN (
   SELECT verdict, session FROM feedback WHERE owner = :owner AND memory = :memory
-  ORDER BY at DESC, verdict, session LIMIT :most);
+  ORDER BY CASE source WHEN 'user' THEN 0 WHEN 'digest' THEN 1 ELSE 2 END, at DESC, verdict, session LIMIT :most);
 
 -- name: take_back
 DELETE FROM feedback WHERE owner = :owner AND memory = :memory AND verdict = :verdict AND session = :session
+  AND (:anybodys OR source = :source)
 RETURNING 1;
 
 -- name: feedback
