@@ -265,10 +265,11 @@ def build_scope(bench: Bench) -> list[str]:
             memory.record_many(corpus.conversation(f"chat:{session}", TURNS))
             memory.summarize(f"chat:{session}")
         rows: dict[Tier, list[Waiting]] = {tier: [] for tier in TIERS}
-        for item in memory.store.vectors.waiting(10**9):
-            rows[item.tier].append(item)
-        for items in filter(None, rows.values()):
-            put_vectors(memory, bench, items)
+        while waiting := memory.store.vectors.waiting(10**9):  # an owner gets some thousands at a time
+            for tier in TIERS:
+                if items := [item for item in waiting if item.tier == tier]:
+                    put_vectors(memory, bench, items, max(0, plan.real - len(rows[tier])))
+                    rows[tier] += items
         counts = ", ".join(f"{len(items):,} of tier {tier}" for tier, items in rows.items())
         bench.report.add(
             "recall", "database of the scope", file_bytes(memory) / 1e6, "MB",
@@ -277,11 +278,12 @@ def build_scope(bench: Bench) -> list[str]:
     return [item.texts[0] for items in rows.values() for item in items[: plan.real]]
 
 
-def put_vectors(memory: Recollect, bench: Bench, items: list[Waiting]) -> None:
+def put_vectors(memory: Recollect, bench: Bench, items: list[Waiting], real: int) -> None:
     """Real vectors for the first of them, random unit vectors for the rest; as many for each as it has texts."""
-    texts = [text for item in items[: bench.plan.real] for text in item.texts]
+    texts = [text for item in items[:real] for text in item.texts]
     vectors = random_units(bench.seed, sum(len(item.texts) for item in items), bench.embedder.dim)
-    vectors[: len(texts)] = bench.embedder.embed(texts)
+    if texts:
+        vectors[: len(texts)] = bench.embedder.embed(texts)
     ends = np.cumsum([len(item.texts) for item in items])
     parts = np.split(vectors, ends[:-1])
     memory.store.vectors.put((bench.embedder.name, bench.embedder.dim), zip(items, parts, strict=True))
@@ -369,7 +371,7 @@ def build_grown(bench: Bench, size: int) -> list[str]:
         with memory.store.database.reading() as connection:
             queue = list(connection.execute("SELECT doc, ticket FROM pending WHERE owner = 1 ORDER BY doc"))
         items = [Waiting("memory", doc, ticket, (text,), 1) for (doc, ticket), text in zip(queue, mine, strict=True)]
-        put_vectors(memory, bench, items)
+        put_vectors(memory, bench, items, plan.real)
     seconds = time.perf_counter() - began
     bench.report.add("growth", f"{size:,} rows, built", size / seconds, "rows/s", note=f"in {seconds:.0f} s")
     return mine[: plan.real]
