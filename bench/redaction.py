@@ -125,10 +125,14 @@ def worst(size: int = MEGABYTE, pii: bool = False) -> list[tuple[float, str]]:
     """Seconds of CPU a megabyte for every hostile text, the slowest first."""
     redactor, times = Redactor(b"bench", pii=pii), []
     for name, text in hostile(size).items():
-        start = time.process_time()
-        redactor.redact(text)
-        times.append(((time.process_time() - start) * MEGABYTE / size, name))
+        times.append((min(_cpu(redactor, text) for _ in range(1 if size == MEGABYTE else 2)) * MEGABYTE / size, name))
     return sorted(times, reverse=True)
+
+
+def _cpu(redactor: Redactor, text: str) -> float:
+    start = time.thread_time()  # of this thread: others of the process are not the text's doing
+    redactor.redact(text)
+    return time.thread_time() - start
 
 
 def main() -> None:

@@ -92,7 +92,7 @@ def test_what_is_written_is_counted_at_once(store: Store, change: Callable[[Stor
     agree(store)
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.sampled_from(sorted(CHANGES)), max_size=6), scope=st.sampled_from([ANN, ANN.within("shop")]))
 def test_after_any_changes_the_facets_are_those_of_the_memories(
     new_store: Callable[[], Store], steps: list[str], scope: Scope

@@ -62,10 +62,10 @@ def migrate_and_die(url: str, statement: int, layout: schema.Layout) -> None:
         schema.migrate(connection, layout, count)
 
 
-def die_everywhere(url: str, parts: str) -> None:
-    """Begin again and again, each time killed one statement later, until the migration is done; say what was left."""
+def die_everywhere(url: str, parts: str, step: str) -> None:
+    """Begin again and again, each time killed so many statements later, until it is done; say what was left."""
     found = []
-    for statement in range(1, 2000):
+    for statement in range(1, 2000, int(step)):
         child = os.fork()
         if child == 0:
             migrate_and_die(url, statement, schema.Layout(int(parts)))

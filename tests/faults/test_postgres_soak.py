@@ -124,9 +124,9 @@ def _foreign(url: str) -> list[tuple[str, str]]:
 def test_nothing_is_lost_or_foreign_while_clients_are_cancelled_cut_off_and_killed(
     postgres: Postgres, postgres_url: str, tmp_path: Path
 ) -> None:
-    counts = check_soak(postgres, postgres_url, tmp_path, 20.0)
+    counts = check_soak(postgres, postgres_url, tmp_path, 12.0)
     assert counts["event"] + counts["memory"] > 100
-    assert min(counts[fault] for fault in ("rotate", "cancel", "cut", "kill")) >= 3
+    assert min(counts[fault] for fault in ("rotate", "cancel", "cut", "kill")) >= 2
     assert counts["ended"] > 0, "some calls were really ended"
 
 

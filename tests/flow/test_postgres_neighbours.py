@@ -77,7 +77,7 @@ def test_the_index_is_asked_for_the_large_owner_and_not_for_the_small(
     monkeypatch.setattr(
         PostgresTx, "run", lambda tx, query, params={}: (asked.append(query), run(tx, query, params))[1]
     )
-    planned, query = PostgresSearch(filled[1].database, exact=1_000), vectors(1, 7)[0]
+    planned, query = PostgresSearch(filled[1].database, exact=1_000, vector_memory=0), vectors(1, 7)[0]
     for user, expected in (
         ("hundredth", "search.nearest_plain"),
         ("seven", "search.nearest_plain"),

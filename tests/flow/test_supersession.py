@@ -450,7 +450,7 @@ def views(told: list[tuple[str, int, str]]) -> list[list[str]]:
 
 
 @IN_A_FILE
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(TOLD, st.randoms(use_true_random=False))
 def test_the_order_of_learning_does_not_matter(told: list[tuple[str, int, str]], random: Any) -> None:
     in_time = sorted(told, key=lambda one: one[1])

@@ -28,7 +28,7 @@ from schemathesis.specs.openapi.checks import (
 from tests.flow.memory_fixture import HandClock
 from tests.http.api_fixture import ANN, BOB, opened_api
 
-EACH = 17  # cases of each kind for each operation; each is sent with every key
+EACH = 14  # cases of each kind for each operation; each is sent with every key
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
