@@ -7,9 +7,9 @@ stop well. Asked a second time, it raises all the same: a person who presses Ctr
 
 from __future__ import annotations
 
-import os
 import select
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -19,14 +19,14 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 class Stop:
     """Whether this process was asked to end, and by what."""
 
-    def __init__(self, woken: int, wake: int) -> None:
+    def __init__(self, woken: socket.socket, wake: socket.socket) -> None:
         self._woken, self._wake = woken, wake
         self.asked: int = 0  # the signal; 0: nobody asked
 
     def wait(self, seconds: float | None = None) -> bool:
         """Sleep so long, or for ever, but no longer than until somebody asks; whether somebody did."""
         if not self.asked:
-            # A pipe, not an Event: its lock would be taken by the handler while the sleeper holds it.
+            # Not an Event: its lock would be taken by the handler while the sleeper holds it.
             select.select([self._woken], [], [], seconds)
         return bool(self.asked)
 
@@ -41,7 +41,7 @@ class Stop:
             raise KeyboardInterrupt
         self.asked = number
         with suppress(OSError):
-            os.write(self._wake, b".")
+            self._wake.send(b".")
 
 
 class Stopped(Exception):
@@ -51,13 +51,12 @@ class Stopped(Exception):
 @contextmanager
 def asked_to_stop() -> Iterator[Stop]:
     """Note what asks this process to end, while the block runs. Only the main thread may say this."""
-    woken, wake = os.pipe()
-    stop = Stop(woken, wake)
-    before = {number: signal.signal(number, stop.note) for number in SIGNALS}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        os.close(woken)
-        os.close(wake)
+    woken, wake = socket.socketpair()
+    with woken, wake:
+        stop = Stop(woken, wake)
+        before = {number: signal.signal(number, stop.note) for number in SIGNALS}
+        try:
+            yield stop
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

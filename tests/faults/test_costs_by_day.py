@@ -12,33 +12,26 @@ from recollect.ids import stable_key
 from recollect.model import Cost, Session
 from recollect.pipeline.digests import score_digests
 from recollect.store.insightport import Window
-from recollect.store.sql import load_migrations
-from recollect.store.sqlite import database
-from recollect.store.sqlite.database import APPLICATION_ID
-from recollect.store.sqlite.store import FILE_NAME, SqliteStore
+from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, LATER, T0, event, minute
+from tests.faults.old_schema import leave
 
 BEFORE = 13  # the last schema without sums
 EVER = Window(T0 - timedelta(days=1), LATER)
 
 
 def test_costs_from_before_are_summed_up_when_the_schema_comes(data_dir: Path) -> None:
-    data_dir.mkdir(exist_ok=True)
-    connection = apsw.Connection(str(data_dir / FILE_NAME))
-    for number, script in load_migrations(Path(database.__file__).parent / "migrations")[:BEFORE]:
-        connection.execute(script)
-        connection.pragma("user_version", number)
-    connection.pragma("application_id", APPLICATION_ID)
-    connection.execute(
+    leave(
+        data_dir,
+        BEFORE,
         "INSERT INTO owners (row, tenant, user) VALUES (1, 'acme', 'ann');"
         "INSERT INTO sessions (row, owner, id, flavor, started_at, ended_at) "
         "VALUES (1, 1, 'claude:1', 'claude', '2026-03-01', '2026-03-01');"
         "INSERT INTO costs (owner, key, session, at, input, cache_read, cache_write_5m, cache_write_1h, output, "
         "reasoning, usd, usd_source) VALUES "
         "(1, x'01', 1, '2026-03-01T12:00:00.000000Z', 10, 1, 2, 3, 4, 0, 0.5, 'catalog'),"
-        "(1, x'02', 1, '2026-03-01T13:00:00.000000Z', 10, 1, 2, 3, 4, 0, NULL, 'none');"
+        "(1, x'02', 1, '2026-03-01T13:00:00.000000Z', 10, 1, 2, 3, 4, 0, NULL, 'none');",
     )
-    connection.close()
     store = SqliteStore(data_dir)
     (day,) = [one for one in store.insights.costs(ANN, EVER) if one.of == "agent"]
     assert (day.requests, day.tokens, day.usd, day.priced) == (2, 40, 0.5, 1)

@@ -4,32 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
-
-from recollect.store.sql import load_migrations
-from recollect.store.sqlite import database
-from recollect.store.sqlite.database import APPLICATION_ID
-from recollect.store.sqlite.store import FILE_NAME, SqliteStore
+from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN
+from tests.faults.old_schema import leave
 
 BEFORE = 16  # the last schema whose runs gave nothing back
 
 
 def test_the_journal_of_before_is_there(data_dir: Path) -> None:
-    data_dir.mkdir(exist_ok=True)
-    connection = apsw.Connection(str(data_dir / FILE_NAME))
-    for number, script in load_migrations(Path(database.__file__).parent / "migrations")[:BEFORE]:
-        connection.execute(script)
-        connection.pragma("user_version", number)
-    connection.pragma("application_id", APPLICATION_ID)
-    connection.execute(
+    leave(
+        data_dir,
+        BEFORE,
         "INSERT INTO owners (row, tenant, user) VALUES (1, 'acme', 'ann');"
         "INSERT INTO consolidations (owner, id, home, content, made_at) "
         "VALUES (1, 'r1', '', '{\"counts\":{\"relate\":1}}', '2026-03-01T12:00:00.000000Z');"
         "INSERT INTO consolidation_steps (owner, run, number, kind, subject, other, content) "
-        "VALUES (1, 'r1', 1, 'relate', 'm1', '', '{\"before\":{},\"after\":{}}');"
+        "VALUES (1, 'r1', 1, 'relate', 'm1', '', '{\"before\":{},\"after\":{}}');",
     )
-    connection.close()
     store = SqliteStore(data_dir)
     assert [(step.kind, step.subject, step.number) for step in store.consolidations.steps(ANN, "r1")] == [
         ("relate", "m1", 1)
