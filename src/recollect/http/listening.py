@@ -17,6 +17,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from recollect.errors import InvalidInput
+from recollect.http.doorman import Arrivals
 from recollect.http.errors import Refused
 from recollect.http.manner import Programs
 
@@ -35,6 +36,7 @@ LARGEST_HEAD = 327_680  # a head is smaller; what comes at once may hold the end
 class Protocol(HttpToolsProtocol):
     """HTTP as uvicorn speaks it, to clients that get to the point."""
 
+    arrivals: Arrivals | None = None  # what is told when a connection ends
     _late: asyncio.TimerHandle | None = None
     _head = 0
 
@@ -44,6 +46,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._settle()
+        if self.arrivals is not None:
+            self.arrivals.ended()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -103,9 +107,18 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def listen(
-    app: ASGIApp, where: socket.socket, settings: Settings, ready: Callable[[], None], stopping: Callable[[], None]
+    app: ASGIApp,
+    where: socket.socket,
+    settings: Settings,
+    ready: Callable[[], None],
+    stopping: Callable[[], None],
+    *,
+    handed: bool = False,
 ) -> None:
-    """Answer until a signal comes; `ready` is called when requests are answered, `stopping` in a thread at its end."""
+    """Answer until a signal comes; `ready` is called when requests are answered, `stopping` in a thread at its end.
+
+    `handed`: nobody is waited for, connections are handed over on `where` (`doorman`).
+    """
     proxies = ",".join(settings.serve_proxies)
     config = uvicorn.Config(
         app,
@@ -123,17 +136,25 @@ def listen(
         backlog=BACKLOG,
         loop="auto",
     )
-    server = _Server(config, ready, stopping)
-    server.run(sockets=[where])
+    server = _Server(config, ready, stopping, where if handed else None)
+    server.run(sockets=[] if handed else [where])
     server.ended()
 
 
 class _Server(uvicorn.Server):
     """Says when it is ready, and ends in time."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], stopping: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        ready: Callable[[], None],
+        stopping: Callable[[], None],
+        line: socket.socket | None,
+    ) -> None:
         super().__init__(config)
         self._ready = ready
+        self._line = line
+        self._arrivals: Arrivals | None = None
         self._stopping = threading.Thread(target=stopping, name="recollect-stopping", daemon=True)
 
     def ended(self) -> None:
@@ -143,8 +164,20 @@ class _Server(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
+        if self.started and self._line is not None:
+            self._arrivals = Arrivals(self._line, self._protocol)
         if self.started:
             self._ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        if self._arrivals is not None:
+            self._arrivals.close()
+        await super().shutdown(sockets=sockets)
+
+    def _protocol(self) -> Protocol:
+        made = Protocol(self.config, self.server_state, self.lifespan.state)
+        made.arrivals = self._arrivals
+        return made
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         """Stop; asked again, at once."""

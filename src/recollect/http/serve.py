@@ -1,7 +1,7 @@
 """`recollect serve` at work: opens the store once, listens, works through tasks beside it, and ends all of it in order.
 
-With several workers this process only binds the address and looks after the others: each is the same command on the
-same socket, and one that ends before it is told to is started again.
+With several workers this process only binds the address, hands what comes to the others and looks after them: each is
+the same command at the end of a line of its own, and one that ends before it is told to is started again.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import orjson
 
 from recollect.http import logs
 from recollect.http.app import SECRET_FILE, Role
+from recollect.http.doorman import Doorman
 from recollect.http.listening import LAST_SECONDS, bound, listen
 from recollect.metrics import FOLDER_VARIABLE, Metrics, forget_process, watch_store
 from recollect.serving import Serving
@@ -75,7 +76,8 @@ def serve(plan: Plan, console: Output) -> int:
         if plan.works:
             _start_bus(serving, metrics)
         seen = traced(app, tracing, app.template_of)
-        listen(seen, where, serving.settings, lambda: _ready(plan, where, console), serving.end_work)
+        told = (lambda: _ready(plan, where, console), serving.end_work)
+        listen(seen, where, serving.settings, *told, handed=plan.inherited is not None)
     finally:
         _gone(plan)
         serving.close()
@@ -162,14 +164,15 @@ def _start_bus(serving: Serving, metrics: Metrics) -> None:
 
 
 def _supervise(plan: Plan, where: socket.socket, console: Output) -> int:
-    """Start so many of us on one socket, keep that many, and end them together."""
+    """Start so many of us behind one socket, keep that many, and end them together."""
     folder = tempfile.mkdtemp(prefix="recollect-metrics-")
     stopping: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.append(1))
     children: list[subprocess.Popen[bytes]] = []
+    doorman = Doorman(where)
     try:
-        children = [_start(where, folder) for _ in range(plan.workers)]
+        children = [_start(doorman, folder) for _ in range(plan.workers)]
         while not stopping and not _answers(where):
             failed = next((child.returncode for child in children if child.poll() is not None), None)
             if failed is not None:
@@ -183,8 +186,9 @@ def _supervise(plan: Plan, where: socket.socket, console: Output) -> int:
                 if child.poll() is not None and not stopping:
                     _forget(folder, child.pid)
                     time.sleep(AGAIN_SECONDS)
-                    children[place] = _start(where, folder)
+                    children[place] = _start(doorman, folder)
     finally:
+        doorman.close()
         _end(children)
         shutil.rmtree(folder, ignore_errors=True)
         where.close()
@@ -207,10 +211,11 @@ def _answers(where: socket.socket) -> bool:
         link.close()
 
 
-def _start(where: socket.socket, folder: str) -> subprocess.Popen[bytes]:
-    """The command this process was started with, on its socket."""
-    words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:], "--inherit", str(where.fileno())]
-    return subprocess.Popen(words, pass_fds=(where.fileno(),), env={**environment(), FOLDER_VARIABLE: folder})
+def _start(doorman: Doorman, folder: str) -> subprocess.Popen[bytes]:
+    """The command this process was started with, at the end of a line."""
+    with doorman.line() as line:
+        words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:], "--inherit", str(line.fileno())]
+        return subprocess.Popen(words, pass_fds=(line.fileno(),), env={**environment(), FOLDER_VARIABLE: folder})
 
 
 def _end_with(parent: int) -> None:

@@ -32,7 +32,9 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--no-worker", action="store_true", help="leave tasks and the bus to `recollect worker`")
     parser.add_argument("--log", action="store_true", help="a line of JSON for every request, on standard error")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    parser.add_argument("--inherit", type=whole, metavar="FD", help="a socket that another process listens on")
+    parser.add_argument(
+        "--inherit", type=whole, metavar="FD", help="a socket on which another process hands connections over"
+    )
 
 
 def run(args: Namespace, console: Output) -> int:

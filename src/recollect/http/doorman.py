@@ -1,0 +1,175 @@
+"""New connections shared out among processes: each goes to the one that has the fewest.
+
+In: a socket that listens, in the process that looks after the others. Out: in each of the others, the connections that
+are its own. If all of them waited on the one socket, whoever is awake first would take everything that waits: under
+load one process has most of the work while another has little, and half of the callers wait twice as long.
+
+Over its line a process says that it takes connections, and then each time that one of them has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+
+TAKES, ENDED, HANDED = b"+", b"-", b"c"
+_AT_ONCE = 64  # connections that are handed over before anything else is looked at
+_PAUSE = 0.01  # seconds, when nobody has room for another
+
+
+class Doorman:
+    """Takes what comes to a listening socket and hands it to the processes behind it, in a thread."""
+
+    def __init__(self, where: socket.socket) -> None:
+        self._where = where
+        self._has: dict[socket.socket, int] = {}  # by line, how many connections the process at its end has
+        self._selector = selectors.DefaultSelector()
+        self._open = False
+        self._woken, self._wakes = socket.socketpair()
+        self._selector.register(self._woken, selectors.EVENT_READ)
+        self._new: list[socket.socket] = []  # lines that the thread does not know yet
+        self._thread = threading.Thread(target=self._work, name="recollect-doorman", daemon=True)
+        self._thread.start()
+
+    def line(self) -> socket.socket:
+        """The end of a new line, for the process that is to take connections over it; close it here after."""
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        self._new.append(ours)
+        self._wakes.send(b".")
+        return theirs
+
+    def close(self) -> None:
+        """Hand over nothing more."""
+        self._wakes.close()
+        self._thread.join()
+
+    def _work(self) -> None:
+        while True:
+            for key, _ in self._selector.select():
+                found = key.fileobj
+                if found is self._where:
+                    self._share_out()
+                elif found is not self._woken:
+                    assert isinstance(found, socket.socket)
+                    self._hear(found)
+                elif not self._woken.recv(4_096):
+                    self._end()
+                    return
+            while self._new:
+                self._selector.register(self._new.pop(), selectors.EVENT_READ)
+
+    def _hear(self, line: socket.socket) -> None:
+        """What a process says; when it is gone it says nothing any more."""
+        try:
+            said = line.recv(4_096)
+        except BlockingIOError:
+            return
+        except OSError:
+            said = b""
+        if not said:
+            self._forget(line)
+            return
+        self._has[line] = self._has.get(line, 0) - said.count(ENDED)
+        self._listen(bool(self._has))
+
+    def _share_out(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                caller, _ = self._where.accept()
+            except OSError:  # nobody is waiting; or too many files are open, and those who wait go on waiting
+                return
+            with caller:
+                self._hand_over(caller)
+
+    def _hand_over(self, caller: socket.socket) -> None:
+        """To the process with the fewest; when no line has room, wait for one."""
+        while self._has:
+            for line in sorted(self._has, key=self._has.__getitem__):
+                try:
+                    socket.send_fds(line, [HANDED], [caller.fileno()])
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    self._forget(line)
+                    break
+                self._has[line] += 1
+                return
+            else:
+                threading.Event().wait(_PAUSE)
+
+    def _listen(self, wanted: bool) -> None:
+        """Let callers wait where they are while nobody takes them."""
+        if wanted and not self._open:
+            self._selector.register(self._where, selectors.EVENT_READ)
+        elif self._open and not wanted:
+            self._selector.unregister(self._where)
+        self._open = wanted
+
+    def _forget(self, line: socket.socket) -> None:
+        self._selector.unregister(line)
+        line.close()
+        self._has.pop(line, None)
+        self._listen(bool(self._has))
+
+    def _end(self) -> None:
+        lines = [key.fileobj for key in self._selector.get_map().values() if key.fileobj is not self._where]
+        self._selector.close()
+        for line in [*lines, *self._new]:
+            assert isinstance(line, socket.socket)
+            line.close()
+
+
+class Arrivals:
+    """The connections that come over a line, each made into a protocol; they end with `ended`."""
+
+    def __init__(self, line: socket.socket, protocol: Callable[[], asyncio.Protocol]) -> None:
+        self._line = line
+        self._protocol = protocol
+        self._loop = asyncio.get_running_loop()
+        self._beginning: set[asyncio.Task[None]] = set()
+        line.setblocking(False)
+        self._loop.add_reader(line.fileno(), self._take)
+        self._say(TAKES)
+
+    def ended(self) -> None:
+        """One of them is over."""
+        self._say(ENDED)
+
+    def close(self) -> None:
+        """Take no more."""
+        if self._line.fileno() >= 0:
+            self._loop.remove_reader(self._line.fileno())
+            self._line.close()
+
+    def _say(self, what: bytes) -> None:
+        with suppress(OSError):  # who looks after us is gone, and we shall be soon
+            self._line.send(what)
+
+    def _take(self) -> None:
+        for _ in range(_AT_ONCE):
+            try:
+                said, callers, _, _ = socket.recv_fds(self._line, 1, 1)
+            except BlockingIOError:
+                return
+            except OSError:
+                said, callers = b"", []
+            if not said:
+                self.close()
+                return
+            for caller in callers:
+                task = self._loop.create_task(self._begin(socket.socket(fileno=caller)))
+                self._beginning.add(task)
+                task.add_done_callback(self._beginning.discard)
+
+    async def _begin(self, caller: socket.socket) -> None:
+        try:
+            caller.setblocking(False)
+            await self._loop.connect_accepted_socket(self._protocol, caller)
+        except OSError:
+            caller.close()
+            self.ended()
