@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import apsw
 
@@ -38,6 +39,9 @@ from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries, load_migrations
 from recollect.store.stems import stems
 from recollect.store.terms import Terms, terms_in
+
+if TYPE_CHECKING:
+    from recollect.store.rows.matrix import VectorView
 
 try:
     import fcntl
@@ -123,6 +127,8 @@ class SqliteTx(Tx):
     def __init__(self, connection: apsw.Connection, scope: Scope | None) -> None:
         super().__init__(scope, None)
         self.connection = connection
+        self.sizes: dict[tuple[str, int], int] | None = None  # how much there is, once it was asked
+        self.views: dict[Tier, VectorView | None] = {}  # the owner's vectors, once they were looked for
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         return self.connection.execute(QUERIES[query], params)
@@ -192,6 +198,7 @@ class Database:
         self.wal = not is_wal_reset_vulnerable(sqlite_version or apsw.sqlite_lib_version())
         self._pid = os.getpid()
         self._write_lock = threading.RLock()
+        self._mine = threading.local()
         self._idle: list[apsw.Connection] = []
         self._all: list[apsw.Connection] = []
         self._watching: apsw.Connection | None = None
@@ -284,8 +291,26 @@ class Database:
 
         In a shared context they see one moment: who was a member when it began reads nothing that came after.
         """
+        outer: SqliteTx | None = getattr(self._mine, "reading", None)
+        if outer is not None and outer.scope == scope:
+            yield outer
+            return
         with self.moment() if scope is not None and scope.by is not None else self.reading() as connection:
             yield _begun(connection, scope, self.terms)
+
+    @contextmanager
+    def together(self, scope: Scope) -> Iterator[None]:
+        """Within it, what this thread reads for the scope is of one moment, and whose it is is looked up once.
+
+        Without a write-ahead log a moment would keep every writer out; then each statement sees the newest commit.
+        """
+        outer: SqliteTx | None = getattr(self._mine, "reading", None)
+        with self.snapshot(scope) if self.wal else self.read(scope) as tx:
+            try:
+                self._mine.reading = tx
+                yield
+            finally:
+                self._mine.reading = outer
 
     @contextmanager
     def snapshot(self, scope: Scope | None) -> Iterator[SqliteTx]:

@@ -16,7 +16,7 @@ from recollect.store.rows.search import RowSearch, search_filter, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, VectorMemory
 from recollect.store.rows.vectors import active_model
-from recollect.store.sqlite.database import Database, owned
+from recollect.store.sqlite.database import Database, SqliteTx, owned
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.store.rows.matrix import VectorView
 
 _FEW = 200  # documents under which every word is looked for
-_REMEMBERED = 10_000  # terms whose stem and frequency are kept in mind
+_REMEMBERED = 100_000  # words whose stem and frequency are kept in mind: 25 MB of them at the most
 _WIDER = 16  # times the limit: how many of the best are held against a filter that leaves out much
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
 
@@ -43,6 +43,8 @@ class SqliteSearch(RowSearch):
         with self._db.read(scope) as tx:
             rows = tx.rows
             if rows is None or not terms:
+                return []
+            if not self._size(tx, rows.owner, tier):
                 return []
             words = self._telling(tx, rows.owner, tier, self._phrases(tx, rows.owner, terms))
             if not words:
@@ -132,7 +134,13 @@ class SqliteSearch(RowSearch):
         return rare if len(rare) >= 2 else phrases
 
     def _size(self, tx: Tx, owner: int, tier: Tier) -> int:
-        return tx.one("search.size", {"tier": tier, "owner": owner}) or 0
+        """How many documents an owner has; 0: everybody. Asked once in a transaction, of all tiers."""
+        assert isinstance(tx, SqliteTx)
+        if tx.sizes is None:
+            assert tx.rows is not None
+            found = tx.run("search.sizes", {"owner": tx.rows.owner})
+            tx.sizes = {(of, whose): size for of, whose, size in found}
+        return tx.sizes.get((tier, owner), 0)
 
     def population(self, scope: Scope, tier: Tier) -> int:
         """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
@@ -150,7 +158,13 @@ class SqliteSearch(RowSearch):
             return self._view(tx, rows.owner, tier), visible(tx, rows, tier, docs)
 
     def _view(self, tx: Tx, owner: int, tier: Tier) -> VectorView | None:
-        """The up-to-date vectors of an owner and tier; None when there are none."""
+        """The vectors of an owner and tier, as of this transaction or newer; None when there are none."""
+        assert isinstance(tx, SqliteTx)
+        if tier not in tx.views:
+            tx.views[tier] = self._found_view(tx, owner, tier) if self._size(tx, owner, tier) else None
+        return tx.views[tier]
+
+    def _found_view(self, tx: Tx, owner: int, tier: Tier) -> VectorView | None:
         from recollect.store.rows.matrix import VectorMatrix
 
         model = active_model(tx)
@@ -161,9 +175,11 @@ class SqliteSearch(RowSearch):
         place = self.memory.ask((owner, model[0], tier))
         with place.lock:
             matrix = place.matrix
-            if matrix is None or matrix.epoch != epoch:
+            # One of a later epoch was read by who sees a later moment: what it has no more is forgotten, and what is
+            # new in it does not pass the filter here.
+            if matrix is None or matrix.epoch < epoch:
                 matrix = place.matrix = VectorMatrix(model[2], epoch=epoch)
-            grows = matrix.view.stamp < seq
+            grows = matrix.epoch == epoch and matrix.view.stamp < seq
             if grows:
                 matrix.add(tx.run("search.new_vectors", {**params, "seq": matrix.view.stamp}).fetchall())
             view = matrix.view

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,8 +82,8 @@ class SqliteStore:
             self.keeping.rebuild()
 
     def together(self, scope: Scope) -> AbstractContextManager[None]:
-        """Reading from the file of this process costs nothing to begin."""
-        return nullcontext()
+        """Within it, what this thread reads for the scope is of one moment."""
+        return self.database.together(scope)
 
     @property
     def tables(self) -> SqliteTables:

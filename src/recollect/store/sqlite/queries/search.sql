@@ -92,6 +92,9 @@ SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
 -- name: size
 SELECT rows FROM indexed WHERE tier = :tier AND owner = :owner;
 
+-- name: sizes
+SELECT tier, owner, rows FROM indexed WHERE tier IN ('memory', 'gist', 'turn') AND owner IN (0, :owner);
+
 -- name: documents_memory
 SELECT * FROM memory_rows WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
   AND (:any_project OR project IS NULL OR project = :scope_project);
