@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from recollect.store.rows.matrix import VectorMatrix, VectorView
+from recollect.store.rows.matrix import EXACT, VectorMatrix, VectorView
 from recollect.store.searchtext import WEAKER_SHARE
 
 DIM = 8
@@ -96,3 +96,42 @@ def test_scaled_vectors_are_of_length_one_and_a_damaged_one_wins_nothing(spoilt:
     assert best[0] == 2
     assert best[1] == pytest.approx(1.0, abs=1e-6)
     assert worst == (1, 0.0)
+
+
+def crowded(count: int, dim: int, seed: int = 1) -> NDArray[np.float16]:
+    """Vectors in bunches, as texts are: twenty about each of many things."""
+    draw = np.random.default_rng(seed)
+    middles = draw.normal(size=(count // 20, dim)).repeat(20, axis=0)
+    found = middles + 0.9 * draw.normal(size=middles.shape)
+    halves: NDArray[np.float16] = (found / np.linalg.norm(found, axis=1, keepdims=True)).astype(np.float16)
+    return halves
+
+
+@pytest.mark.parametrize("scaled", [False, True], ids=["as they are", "scaled"])
+def test_of_very_many_the_nearest_are_found_by_their_signs_and_told_with_their_true_cosines(scaled: bool) -> None:
+    dim, count = 100, EXACT + 4_000
+    halves, matrix = crowded(count, dim), VectorMatrix(dim, scaled=scaled)
+    floats = halves.astype(np.float32)
+    docs = np.arange(count // 2, dtype=np.int64)[::-1].copy()
+    two, one = np.full(len(docs), 2), np.ones(len(docs), dtype=np.int64)
+    matrix.put(1, docs, one, two, [halves])  # a question and an answer each
+    matrix.put(2, docs[:900], one[:900], two[:900], [halves[:1_800]])  # what they had before stays behind, unused
+    assert len(matrix.view.rows) > EXACT
+    for asked in range(0, count, count // 40):
+        query = halves[asked].astype(np.float32)
+        said, heard = (floats[side::2] @ query for side in (0, 1))
+        true = (1 - WEAKER_SHARE) * np.maximum(said, heard) + WEAKER_SHARE * np.minimum(said, heard)
+        best = np.argsort(-true)[:10]
+        found = matrix.view.search(query, 10)
+        assert [doc for doc, _ in found] == docs[best].tolist()
+        assert [score for _, score in found] == pytest.approx(true[best].tolist(), abs=1e-3 if scaled else 1e-6)
+
+
+def test_of_very_many_all_come_when_all_are_wanted() -> None:
+    count = EXACT + 100
+    matrix = VectorMatrix(DIM)
+    put(matrix, 1, {doc: (1, one[None, :]) for doc, one in enumerate(rows(7, count))})
+    query = rows(0, 1)[0].astype(np.float32)
+    found = matrix.view.search(query, count + 5)
+    assert len(found) == count
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)

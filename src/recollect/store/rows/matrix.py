@@ -1,4 +1,8 @@
-"""An owner's vectors of one tier in memory: read once, then only what changed; searched exactly.
+"""An owner's vectors of one tier in memory: read once, then only what changed.
+
+Up to `EXACT` rows all of them are compared. Of more, the signs of their numbers are compared first, a bit each, and
+only the tenth that agrees best with the question is compared exactly: reading all of them takes longer than everything
+else in an answer (decision 23).
 
 In: documents with their vectors as float16, and which documents are left. Out: a `VectorView`, everything a search
 needs as it is after one change, and never changed itself: whoever has it goes on with it while the next is made.
@@ -21,7 +25,13 @@ if TYPE_CHECKING:
 
     from recollect.store.port import Matrix
 
+    Signs = NDArray[np.uint64]
+
+EXACT = 20_000  # rows up to which all are compared
+_TENTH = 10  # … of more than that, a part of so many
+_SPREAD = 32  # … but so many for each document that is wanted
 _BLOCK = 512
+_NEAR = 16_384  # signs that are compared in one go: they stay in the cache of the processor
 _SLACK = 0.05  # float16 changes the length of a unit vector by less than this
 _FEW = 64  # rows that nobody counts
 
@@ -30,9 +40,17 @@ class VectorView:
     """The vectors at one moment; `stamp` says which."""
 
     def __init__(
-        self, rows: Matrix, docs: NDArray[np.int64], bounds: NDArray[np.int64], stamp: int, *, scaled: bool
+        self,
+        rows: Matrix,
+        signs: Signs,
+        docs: NDArray[np.int64],
+        bounds: NDArray[np.int64],
+        stamp: int,
+        *,
+        scaled: bool,
     ) -> None:
         self.rows = rows
+        self.signs = signs  # of the rows: 64 in a number, the first numbers of all rows side by side
         self.docs = docs
         self.bounds = bounds  # of each document: its first row, the first of the answer, and the one after its last
         self.stamp = stamp
@@ -51,19 +69,23 @@ class VectorView:
 
     def search(self, query: Matrix, limit: int) -> list[tuple[int, float]]:
         """The best documents and their cosines, best first; ties by document."""
-        scores = self._scores(query)
+        places = self._likely(query, limit)
+        if places is None:
+            docs, scores = self.docs, self._scores(query)
+        else:
+            docs, scores = self.docs[places], self._cosines(self._asked(query), places)
         if limit < len(scores):
             least = -np.partition(-scores, limit - 1)[limit - 1]
             best = np.flatnonzero(scores >= least)
         else:
             best = np.arange(len(scores))
-        best = best[np.lexsort((self.docs[best], -scores[best]))][:limit]
-        return list(zip(self.docs[best].tolist(), scores[best].tolist(), strict=True))
+        best = best[np.lexsort((docs[best], -scores[best]))][:limit]
+        return list(zip(docs[best].tolist(), scores[best].tolist(), strict=True))
 
     def cosines(self, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """The cosine of each given document that has vectors."""
         known, places = self._places(docs)
-        return dict(zip(known, self._scores(query)[places].tolist(), strict=True)) if known else {}
+        return dict(zip(known, self._cosines(self._asked(query), places).tolist(), strict=True)) if known else {}
 
     def vectors(self, docs: Sequence[int]) -> dict[int, Matrix]:
         """The vectors of each given document that has some."""
@@ -80,23 +102,44 @@ class VectorView:
         here = self._sorted[at] == asked
         return asked[here].tolist(), self._order[at[here]]
 
+    def _likely(self, query: Matrix, limit: int) -> NDArray[np.int64] | None:
+        """Where the documents are whose signs agree best with the question's; None: all have to be compared."""
+        wanted = max(len(self.rows) // _TENTH, _SPREAD * limit)
+        if len(self.rows) <= EXACT or wanted > len(self.rows) // 2:
+            return None
+        differ = _differing(self.signs, _signs(self._asked(query)[None, :])[:, 0])
+        most = int(np.searchsorted(np.cumsum(np.bincount(differ)), wanted))
+        found = np.flatnonzero(differ <= most)
+        places = np.searchsorted(self.bounds[:, 0], found, side="right") - 1
+        places = np.unique(places[(places >= 0) & (found < self.bounds[places, 2])])
+        return places if len(places) >= min(limit, len(self.docs)) else None
+
     def _scores(self, query: Matrix) -> Matrix:
-        """The cosine of every document; remembered for the question at hand, which asks more than once."""
+        """The cosine of every document; remembered for the question at hand, which asks for more and more."""
         latest = self._latest
         if latest is None or latest[0] is not query:
-            latest = self._latest = (query, self._cosines(_halved(query) if self.scaled else query))
+            latest = self._latest = (query, self._cosines(self._asked(query)))
         return latest[1]
 
-    def _cosines(self, query: Matrix) -> Matrix:
-        flat = _dot(self.rows, query)
-        if self.live == len(self.docs):  # a row each
-            return flat if len(flat) == self.live else flat[self.bounds[:, 0]]
+    def _asked(self, query: Matrix) -> Matrix:
+        return _halved(query) if self.scaled else query
+
+    def _cosines(self, query: Matrix, places: NDArray[np.int64] | None = None) -> Matrix:
+        """The cosines of the documents at these places, or of all."""
+        bounds, live = self.bounds, self.live
+        if places is None:
+            flat = _dot(self.rows, query)
+        else:
+            rows, bounds = _gathered(bounds[places])
+            flat, live = _dot(self.rows, query, rows), len(rows)
+        if live == len(bounds):  # a row each
+            return flat if len(flat) == live else flat[bounds[:, 0]]
         # Stretches from a start to an end; an empty one (nothing said, or nothing answered) takes the other's value.
         padded = np.append(flat, np.float32(-1.0))
-        sides = np.maximum.reduceat(padded, self.bounds.ravel()).reshape(-1, 3)
+        sides = np.maximum.reduceat(padded, bounds.ravel()).reshape(-1, 3)
         user, agent = sides[:, 0], sides[:, 1]
-        user = np.where(self.bounds[:, 0] < self.bounds[:, 1], user, agent)
-        agent = np.where(self.bounds[:, 1] < self.bounds[:, 2], agent, user)
+        user = np.where(bounds[:, 0] < bounds[:, 1], user, agent)
+        agent = np.where(bounds[:, 1] < bounds[:, 2], agent, user)
         both = (1 - WEAKER_SHARE) * np.maximum(user, agent) + WEAKER_SHARE * np.minimum(user, agent)
         return both.astype(np.float32, copy=False)
 
@@ -113,13 +156,14 @@ class VectorMatrix:
         self.epoch = epoch
         self.scaled = scaled
         self._buffer: Matrix = np.empty((0, dim), dtype=np.float32)
+        self._signs = _signs(self._buffer)
         self._used = 0
         empty: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.view = VectorView(self._buffer[:0], empty, empty.reshape(0, 3), 0, scaled=scaled)
+        self.view = VectorView(self._buffer, self._signs, empty, empty.reshape(0, 3), 0, scaled=scaled)
 
     @property
     def size(self) -> int:
-        return self._buffer.nbytes
+        return self._buffer.nbytes + self._signs.nbytes
 
     def add(self, rows: list[tuple[int, int, int, bytes]]) -> None:
         """Take in (seq, doc, leading, float16 vectors) in order of seq. One thread at a time."""
@@ -159,15 +203,12 @@ class VectorMatrix:
 
     def _show(self, stamp: int, docs: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
         """Make the next view; those who have an older one keep its rows."""
-        view = VectorView(self._buffer[: self._used], docs, bounds, stamp, scaled=self.scaled)
-        if self._used > view.live * 5 // 4 + _FEW:
-            heights = bounds[:, 2] - bounds[:, 0]
-            ends = np.cumsum(heights)
-            rows = np.arange(view.live) + np.repeat(bounds[:, 0] - (ends - heights), heights)
-            self._buffer, self._used = self._buffer[rows], view.live
-            moved = bounds - (bounds[:, 0] - (ends - heights))[:, None]
-            view = VectorView(self._buffer, docs, moved, stamp, scaled=self.scaled)
-        self.view = view
+        live = int((bounds[:, 2] - bounds[:, 0]).sum())
+        if self._used > live * 5 // 4 + _FEW:
+            places, bounds = _gathered(bounds)
+            self._buffer, self._signs, self._used = self._buffer[places], self._signs[:, places], live
+        rows, signs = self._buffer[: self._used], self._signs[:, : self._used]
+        self.view = VectorView(rows, signs, docs, bounds, stamp, scaled=self.scaled)
 
     def _take_in(self, halves: NDArray[np.float16]) -> None:
         """Copy rows in, a few at a time: they are made whole while they are near."""
@@ -176,14 +217,18 @@ class VectorMatrix:
             into = self._buffer[self._used : self._used + len(part)]
             into[...] = part
             (_scale if self.scaled else _check)(into)
+            self._signs[:, self._used : self._used + len(part)] = _signs(into)
             self._used += len(part)
 
     def _reserve(self, more: int) -> None:
         if self._used + more > len(self._buffer):
             # A little more than is needed: a server keeps many of them, and one that grows is copied seldom.
-            bigger: Matrix = np.empty(((self._used + more) * 9 // 8 + _FEW, self.dim), dtype=np.float32)
-            bigger[: self._used] = self._buffer[: self._used]
-            self._buffer = bigger
+            room = (self._used + more) * 9 // 8 + _FEW
+            buffer: Matrix = np.empty((room, self.dim), dtype=np.float32)
+            buffer[: self._used] = self._buffer[: self._used]
+            signs: Signs = np.empty((len(self._signs), room), dtype=np.uint64)
+            signs[:, : self._used] = self._signs[:, : self._used]
+            self._buffer, self._signs = buffer, signs
 
 
 def _check(rows: Matrix) -> None:
@@ -212,9 +257,35 @@ def _halved(query: Matrix) -> Matrix:
     return found
 
 
-def _dot(rows: Matrix, query: Matrix) -> Matrix:
+def _gathered(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows of some documents one after the other, and their bounds among these."""
+    heights = bounds[:, 2] - bounds[:, 0]
+    shifts = bounds[:, 0] - (np.cumsum(heights) - heights)
+    return np.arange(heights.sum()) + np.repeat(shifts, heights), bounds - shifts[:, None]
+
+
+def _signs(rows: Matrix) -> Signs:
+    """A bit for each number of a row: whether it is more than zero."""
+    packed = np.packbits(rows > 0.0, axis=1)
+    whole = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    whole[:, : packed.shape[1]] = packed
+    return np.ascontiguousarray(whole.view(np.uint64).T)
+
+
+def _differing(signs: Signs, asked: Signs) -> NDArray[np.uint16]:
+    """How many signs of each row are not the question's."""
+    out = np.zeros(signs.shape[1], dtype=np.uint16)
+    for start in range(0, len(out), _NEAR):
+        part = out[start : start + _NEAR]
+        for number, ours in zip(signs, asked, strict=True):
+            part += np.bitwise_count(number[start : start + _NEAR] ^ ours)
+    return out
+
+
+def _dot(rows: Matrix, query: Matrix, which: NDArray[np.int64] | None = None) -> Matrix:
     """rows @ query in blocks too small for the BLAS to start threads over: waiting for a second core costs more."""
-    out: Matrix = np.empty(len(rows), dtype=np.float32)
-    for start in range(0, len(rows), _BLOCK):
-        np.dot(rows[start : start + _BLOCK], query, out=out[start : start + _BLOCK])
+    out: Matrix = np.empty(len(rows) if which is None else len(which), dtype=np.float32)
+    for start in range(0, len(out), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        np.dot(rows[part] if which is None else rows[which[part]], query, out=out[part])
     return out
