@@ -5,8 +5,7 @@
 
 Every user has a key of their own and so many memories. Searches are different questions of random users; nothing is
 asked twice on purpose. Closed: each connection asks as soon as it is answered, the hardest crowd there is. Paced: each
-user asks once a second, as people do. The memories' vectors are given (embedding half a million texts takes hours and
-changes no cost here); questions are embedded by the real model.
+user asks once a second, as people do. All users have the same texts, so that the real model embeds each of them once.
 """
 
 from __future__ import annotations
@@ -28,15 +27,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
 import loadplot
 from corpus import Corpus
 from latency import Report
-from postgres import BATCH, Random, database, embed
+from postgres import BATCH, Random, database
 from recollect.clock import now
 from recollect.ids import uuid7
 from recollect.model import Memory, Scope
+from recollect.models.minilm import MiniLM
+from recollect.models.port import Embedder
+from recollect.pipeline.embedding import embed_waiting
 from recollect.settings import Settings
 from recollect.store.opening import open_store
 from recollect.store.port import Store
@@ -55,6 +59,22 @@ class MiniLMShaped(Random):
     name = "all-MiniLM-L6-v2"
 
 
+class Remembering:
+    """The real model, which embeds each text once."""
+
+    name, dim = MiniLM.name, MiniLM.dim
+
+    def __init__(self) -> None:
+        self._model = MiniLM(WEIGHTS, threads=os.cpu_count() or 1)
+        self._made: dict[str, NDArray[np.float32]] = {}
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        new = list(dict.fromkeys(text for text in texts if text not in self._made))
+        if new:
+            self._made |= zip(new, self._model.embed(new), strict=True)
+        return np.stack([self._made[text] for text in texts])
+
+
 @dataclass(frozen=True, slots=True)
 class Service:
     """A running server: where it listens, whose keys open it, and what can be asked of it."""
@@ -64,7 +84,7 @@ class Service:
     texts: tuple[str, ...]
 
 
-def fill(store: Store, users: int, memories: Sequence[Memory]) -> tuple[str, ...]:
+def fill(store: Store, users: int, memories: Sequence[Memory], model: Embedder) -> tuple[str, ...]:
     """The same memories under ids of their own for every user; returns a key for each user."""
     keys = []
     for number in range(users):
@@ -75,7 +95,7 @@ def fill(store: Store, users: int, memories: Sequence[Memory]) -> tuple[str, ...
         keys.append(store.keys.create(scope, at=now(), permissions=("read", "write")).text)
         print(f"\r{number + 1} of {users} users filled", end="", file=sys.stderr, flush=True)
     print(file=sys.stderr)
-    embed(store, MiniLMShaped())
+    embed_waiting(store, model)
     return tuple(keys)
 
 
@@ -219,7 +239,7 @@ def main() -> None:
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--peer", choices=["chromadb"])
     options = parser.parse_args()
-    report, corpus = Report(), Corpus(7)
+    report, corpus, model = Report(), Corpus(7), Remembering()
     memories = [corpus.memory() for _ in range(options.memories)]
     texts = tuple(memory.content for memory in memories)
     curves: dict[str, dict[int, tuple[float, float]]] = {}
@@ -230,7 +250,7 @@ def main() -> None:
             settings = Settings(data_dir=folder / "data", database_url=url)
             store = open_store(settings)
             started = time.perf_counter()
-            keys = fill(store, options.users, memories)
+            keys = fill(store, options.users, memories, model)
             print(f"{name}: filled in {time.perf_counter() - started:.0f} s", file=sys.stderr)
             store.close()
             if url:
@@ -241,7 +261,7 @@ def main() -> None:
     if options.peer:
         import loadpeer
 
-        curves[options.peer] = loadpeer.measured(report, options, memories)
+        curves[options.peer] = loadpeer.measured(report, options, memories, model)
     if options.plot:
         options.plot.parent.mkdir(parents=True, exist_ok=True)
         options.plot.write_text(loadplot.drawn(curves), encoding="utf-8")

@@ -16,11 +16,13 @@ import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import load
 import peers
+from corpus import Corpus
 from latency import Report
 from recollect.ids import uuid7
 from recollect.model import Memory
@@ -30,9 +32,11 @@ _BATCH = 1_000
 _QUESTIONS = 1_000
 
 
-def measured(report: Report, options: argparse.Namespace, memories: Sequence[Memory]) -> dict[int, tuple[float, float]]:
+def measured(
+    report: Report, options: argparse.Namespace, memories: Sequence[Memory], model: load.Remembering
+) -> dict[int, tuple[float, float]]:
     """Searches and additions at every crowd."""
-    model, chosen = load.MiniLMShaped(), random.Random(5)
+    chosen, questions = random.Random(5), Corpus(11).questions([memory.content for memory in memories])
     curve: dict[int, tuple[float, float]] = {}
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as port:
         collection = said(port, _ROOT, {"name": "load", "configuration": {"hnsw": {"space": "cosine"}}})["id"]
@@ -51,7 +55,7 @@ def measured(report: Report, options: argparse.Namespace, memories: Sequence[Mem
                     }
                 ),
             )
-            for vector in model.embed([""] * _QUESTIONS)
+            for vector in model.embed(list(islice(questions, _QUESTIONS)))
         ]
         load.crowd(service, Path(folder), asked[:50], 4, 5)
         for connections in options.concurrency:
@@ -62,7 +66,7 @@ def measured(report: Report, options: argparse.Namespace, memories: Sequence[Mem
     return curve
 
 
-def fill(port: int, collection: str, users: int, memories: Sequence[Memory], model: load.MiniLMShaped) -> None:
+def fill(port: int, collection: str, users: int, memories: Sequence[Memory], model: load.Remembering) -> None:
     started = time.perf_counter()
     for number in range(users):
         for at in range(0, len(memories), _BATCH):
@@ -72,7 +76,7 @@ def fill(port: int, collection: str, users: int, memories: Sequence[Memory], mod
                 f"{_ROOT}/{collection}/add",
                 {
                     "ids": [str(uuid7()) for _ in some],
-                    "embeddings": [vector.round(5).tolist() for vector in model.embed([""] * len(some))],
+                    "embeddings": [vector.round(5).tolist() for vector in model.embed([one.content for one in some])],
                     "documents": [memory.content for memory in some],
                     "metadatas": [{"user": f"user-{number:03}", "kind": memory.kind} for memory in some],
                 },

@@ -49,7 +49,7 @@ def parse_time(value: TimeLike) -> datetime:
 
 def iso(moment: datetime) -> str:
     """The stored form of a time."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def from_iso(text: str) -> datetime:

@@ -253,6 +253,19 @@ def test_nothing_asked_or_nothing_there_is_nothing(store: Store, tier: Tier, leg
     assert by_meaning(store, ANN, tier, "penguin") == []  # no vectors yet
 
 
+@each_tier
+def test_it_can_be_asked_by_the_rarest_words_alone(store: Store, tier: Tier) -> None:
+    for number, text in enumerate(("walrus ice", "ice fish", "ice floe", "grass")):
+        keep(store, ANN, tier, f"chat:{number}", text)
+    asked = ("unheard", "ice", "walrus", "fish")
+    found = {
+        most: sorted(texts(shown(store, ANN, tier, store.search.lexical(ANN, tier, asked, NOW, 9, rarest=most))))
+        for most in (1, 2, 3)
+    }
+    assert found == {1: ["walrus ice"], 2: ["ice fish", "walrus ice"], 3: ["ice fish", "ice floe", "walrus ice"]}
+    assert store.search.lexical(ANN, tier, ["unheard"], NOW, 9, rarest=2) == []
+
+
 def test_more_of_the_words_is_better(store: Store) -> None:
     for text in ("the walrus", "the walrus eats", "the walrus eats clams", "tulips", "roses", "lilies", "grass"):
         store.memories.add(ANN, memory(text))

@@ -43,7 +43,8 @@ __all__ = ["Judge", "Settled", "rehold", "resettle", "retried", "settle", "slot_
 Outcome = Literal["added", "known", "merged", "superseding", "disputed", "withheld"]
 TRIES = 4  # once, and three times again
 _PAUSE = 0.005  # seconds, more each time: for whoever is writing
-_TERMS = 12  # words of a new one that others are found by
+_TERMS = 12  # words of a new one that are looked at …
+_RAREST = 4  # … and by how many of them others are found: what says the same lacks one at the most
 _NEIGHBOURS = 16  # memories that share most words with a new one and are held against it
 _RESERVED = (SAID_META, DISPUTES, MERGED, BY_RULE, JUDGED, APART, REVOKED, PINNED)
 _SLOTTED = ("fact", "preference", "decision", "reference", "note")
@@ -122,7 +123,7 @@ def rehold(
     stored: dict[str, Memory] = {}
     groups = _Groups()
     for one in [one for one in result.values() if one.deleted_at is None]:
-        for row in _Settling(store, scope, one, clock)._around():
+        for row in _Settling(store, scope, one, clock).around():
             stored[row.id] = row
             groups.link(result.get(row.id, row), one)
     added = []
@@ -199,13 +200,15 @@ class _Settling:
     replacing: Sequence[str] = ()
 
     def run(self) -> Settled:
-        known = self.store.memories.get(self.scope, self.memory.id)
-        if known is not None:
-            return Settled(known, "known")
-        rows = {row.id: row for row in self._around() if row.id not in self.replacing}
+        with self.store.together(self.scope):
+            known = self.store.memories.get(self.scope, self.memory.id)
+            if known is not None:
+                return Settled(known, "known")
+            alike = self.store.memories.like(self.scope, self.memory)
+            rows = {row.id: row for row in self._around(alike) if row.id not in self.replacing}
         if not self.replacing and (twin := self._nothing_new(rows)):
             return Settled(twin, "known")
-        if not self.replacing and (apart := self._apart()) is not None:
+        if not self.replacing and (apart := _apart(alike)) is not None:
             return Settled(self._said_again(apart), "known")
         held = hold(list(rows.values()), _RELATING, new=self.memory, judge=self.judge)
         assert held.new is not None
@@ -218,17 +221,22 @@ class _Settling:
 
     def again(self, stored: Memory, note: str) -> Memory:
         """As `run`, for a memory that is there and is to be changed."""
-        rows = {row.id: row for row in self._around()} | {stored.id: stored}
+        rows = {row.id: row for row in self.around()} | {stored.id: stored}
         held = hold(list((rows | {stored.id: self.memory}).values()), _RELATING)
         self._write(rows, {one.id: one for one in held.memories}, note)
         return self.store.memories.get(self.scope, stored.id) or self.memory
 
     # -- what is around it ---------------------------------------------------------------------------------------------
 
-    def _around(self) -> list[Memory]:
+    def around(self) -> list[Memory]:
         """Every memory of the same project that may have to do with this one."""
+        with self.store.together(self.scope):
+            return self._around(self.store.memories.like(self.scope, self.memory))
+
+    def _around(self, alike: Sequence[Memory]) -> list[Memory]:
+        """The same, where those with the same text are known."""
         memories, one = self.store.memories, self.memory
-        found = {row.id: row for row in memories.like(self.scope, one)}
+        found = {row.id: row for row in alike}
         if one.slot is not None:
             found |= {row.id: row for row in memories.in_slot(self.scope, one.slot, history=True)}
         found |= {row.id: row for row in self._neighbours() if _relate(one, row) is not Relation.NONE}
@@ -248,10 +256,10 @@ class _Settling:
     def _neighbours(self) -> list[Memory]:
         """The memories that hold now and share most words with this one."""
         where = Filter(now=self.clock(), project=self.memory.project, archived=True)
-        # What says the same shares nearly every word: a few of the longest, which are mostly the rarest, find it.
         terms = sorted(dict.fromkeys(query_terms(self.memory.content)), key=len, reverse=True)[:_TERMS]
-        matches = self.store.search.lexical(self.scope, "memory", terms, where, _NEIGHBOURS)
-        documents = self.store.search.documents(self.scope, "memory", [match.doc for match in matches])
+        search = self.store.search
+        matches = search.lexical(self.scope, "memory", terms, where, _NEIGHBOURS, rarest=_RAREST)
+        documents = search.documents(self.scope, "memory", [match.doc for match in matches])
         return [one.memory for one in documents if one.memory is not None]
 
     def _nothing_new(self, rows: Mapping[str, Memory]) -> Memory | None:
@@ -265,11 +273,6 @@ class _Settling:
         if equal and not set(self.memory.evidence) <= set(twin.evidence):
             return None
         return _survivor(twin, rows) if first_saying(self.memory) in sayings_of(twin) else None
-
-    def _apart(self) -> Memory | None:
-        """The memory with the same text that holds and was taken apart from all others, if there is one."""
-        same = (row for row in self.store.memories.like(self.scope, self.memory) if row.meta.get(APART))
-        return next((row for row in same if row.superseded_at is None and row.deleted_at is None), None)
 
     def _said_again(self, apart: Memory) -> Memory:
         """It stays as it is, but for being trusted as who says it now."""
@@ -329,8 +332,15 @@ class _Settling:
 # -- how two are held against each other -------------------------------------------------------------------------------
 
 
+def _apart(alike: Sequence[Memory]) -> Memory | None:
+    """Of those with the same text, the one that holds and was taken apart from all others, if there is one."""
+    apart = (row for row in alike if row.meta.get(APART))
+    return next((row for row in apart if row.superseded_at is None and row.deleted_at is None), None)
+
+
 def _relate(one: Memory, other: Memory) -> Relation:
-    first, second = _told(one), _told(other)
+    first = _told(one)
+    second = None if first is None else _told(other)
     if first is not None and second is not None:
         if first.agrees(second):
             return Relation.AGREE

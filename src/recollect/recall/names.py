@@ -19,14 +19,15 @@ _SAME_START = 2
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of a question, in order."""
+    """The words of a question, in order, and what they begin with."""
 
     words: tuple[str, ...]
+    starts: frozenset[str]
 
     def says(self, name: str) -> bool:
         """Whether the question says this name."""
         wanted = [_singular(word) for word in _WORD.findall(name.casefold())]
-        if len("".join(wanted)) < _SHORTEST:
+        if len("".join(wanted)) < _SHORTEST or wanted[0][:_SAME_START] not in self.starts:
             return False
         starts = range(len(self.words) - len(wanted) + 1)
         return any(all(map(_same, wanted, self.words[start:])) for start in starts)
@@ -35,7 +36,8 @@ class Words:
 def words_of(text: str) -> Words:
     """The words of a question, ready to be looked through."""
     found = _WORD.findall(text[: _READ_WORDS * 20].casefold())[:_READ_WORDS]
-    return Words(tuple(map(_singular, found)))
+    words = tuple(map(_singular, found))
+    return Words(words, frozenset(word[:_SAME_START] for word in words))
 
 
 def _singular(word: str) -> str:

@@ -57,8 +57,9 @@ class PostgresSearch(RowSearch):
         self._frequencies: OrderedDict[tuple[int, str, str], tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
-        """The best matches by words."""
+    def lexical(
+        self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int, *, rarest: int | None = None
+    ) -> list[Match]:
         with self._db.read(scope) as tx:
             rows = tx.rows
             words = _words(terms)
@@ -69,6 +70,10 @@ class PostgresSearch(RowSearch):
                 return []
             holding = self._holding(tx, rows, tier, words, size)
             words = _telling(words, holding, size)
+            if rarest is not None:
+                words = sorted((word for word in words if holding[word]), key=holding.__getitem__)[:rarest]
+            if not words:
+                return []
             params = {
                 **search_filter(tx, rows, where),
                 "tier": tier,

@@ -38,15 +38,16 @@ class SqliteSearch(RowSearch):
         self._frequencies: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         self._stems: dict[str, tuple[str, ...]] = {}
 
-    def lexical(self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int) -> list[Match]:
-        """The best matches by words."""
+    def lexical(
+        self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int, *, rarest: int | None = None
+    ) -> list[Match]:
         with self._db.read(scope) as tx:
             rows = tx.rows
-            if rows is None or not terms:
-                return []
-            if not self._size(tx, rows.owner, tier):
+            if rows is None or not terms or not self._size(tx, rows.owner, tier):
                 return []
             words = self._telling(tx, rows.owner, tier, self._phrases(tx, rows.owner, terms))
+            if rarest is not None:
+                words = self._rarest(tx, rows.owner, tier, words)[:rarest]
             if not words:
                 return []
             params = {**search_filter(tx, rows, where), "match": " OR ".join(words), "limit": limit}
@@ -132,6 +133,12 @@ class SqliteSearch(RowSearch):
             return phrases
         rare = [phrase for phrase in phrases if self._holding(tx, tier, phrase, size) <= size // 5]
         return rare if len(rare) >= 2 else phrases
+
+    def _rarest(self, tx: Tx, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
+        """Those that some text holds, the rarest first."""
+        size = self._size(tx, owner, tier)
+        holding = {phrase: self._holding(tx, tier, phrase, size) for phrase in phrases}
+        return sorted((phrase for phrase in phrases if holding[phrase]), key=holding.__getitem__)
 
     def _size(self, tx: Tx, owner: int, tier: Tier) -> int:
         """How many documents an owner has; 0: everybody. Asked once in a transaction, of all tiers."""
