@@ -79,11 +79,15 @@ def embed_waiting(store: Store, embedder: TinyEmbedder = TINY) -> int:
     return done
 
 
-def by_words(store: Store, scope: Scope, tier: Tier, query: str, where: Filter = NOW, limit: int = 50) -> list[Match]:
+def by_words(
+    store: Store, scope: Scope, tier: Tier, query: str, where: Filter | None = NOW, limit: int = 50
+) -> list[Match]:
     return store.search.lexical(scope, tier, query_terms(query), where, limit)
 
 
-def by_meaning(store: Store, scope: Scope, tier: Tier, query: str, where: Filter = NOW, limit: int = 50) -> list[Match]:
+def by_meaning(
+    store: Store, scope: Scope, tier: Tier, query: str, where: Filter | None = NOW, limit: int = 50
+) -> list[Match]:
     return store.search.semantic(scope, tier, TINY.embed([query])[0], where, limit)
 
 

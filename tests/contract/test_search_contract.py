@@ -266,6 +266,17 @@ def test_it_can_be_asked_by_the_rarest_words_alone(store: Store, tier: Tier) -> 
     assert store.search.lexical(ANN, tier, ["unheard"], NOW, 9, rarest=2) == []
 
 
+@each_tier
+@each_leg
+def test_without_a_filter_the_same_is_found_and_nothing_else_is_told_of_it(store: Store, tier: Tier, leg: str) -> None:
+    for number in range(12):
+        keep(store, ANN, tier, f"chat:{number}", f"walrus {'and penguin ' * number}")
+    keep(store, BOB, tier, "chat:other", "walrus")
+    embed_waiting(store)
+    found = LEGS[leg](store, ANN, tier, "walrus penguin", NOW, 9)
+    assert LEGS[leg](store, ANN, tier, "walrus penguin", None, 9) == [Match(one.doc, one.score) for one in found]
+
+
 def test_more_of_the_words_is_better(store: Store) -> None:
     for text in ("the walrus", "the walrus eats", "the walrus eats clams", "tulips", "roses", "lilies", "grass"):
         store.memories.add(ANN, memory(text))

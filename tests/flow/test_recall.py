@@ -262,6 +262,26 @@ def test_expired_and_archived_memories_are_not_returned_unless_asked(memory: Rec
     assert contents(memory.recall("demo", history=True)) == ["The demo password rotates today"]
 
 
+@pytest.mark.parametrize("over", [0, 3, 45, 57], ids=lambda number: f"{number} of 60 are over")
+def test_whether_a_filter_narrows_nothing_or_is_not_there_the_answer_is_the_same(
+    memory: Recollect, clock: HandClock, over: int
+) -> None:
+    """Without one the legs look at no rows; what is over is left out all the same, and what holds comes in its place."""
+    for number in range(60):
+        kept = memory.remember(f"The walrus number {number:02} likes clams from bay {number * 7}", importance=0.5)
+        if number < over:
+            memory.archive(kept.id)
+    memory.record_many([(f"s{number}", "user", f"walrus watching, day {number}") for number in range(30)])
+    memory.embed_pending()
+    for limit in (3, 10, 25):
+        plain = memory.recall("which clams does the walrus like?", limit, abstain=False)
+        asked = memory.recall("which clams does the walrus like?", limit, abstain=False, until=clock.now)
+        assert plain.hits == asked.hits
+        assert not [hit for hit in plain.hits if hit.tier == "memory" and int(hit.content.split()[3]) < over]
+    everything = memory.recall("which clams does the walrus like?", 10, abstain=False, archived=True)
+    assert len(everything.hits) == 10
+
+
 def test_a_project_sees_itself_and_what_belongs_to_none(opened: Callable[..., Recollect]) -> None:
     everything = opened(Scope(user="ann"))
     app, site = opened(Scope(user="ann", project="app")), opened(Scope(user="ann", project="site"))

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.store.port import Matrix
 
 CANDIDATES = 64  # of each leg and tier, at least
+FEWEST = 20  # … of which so many are read and ranked, at least
 _BEHIND = 0.99  # of the score of what weighs more is left to what says something else of the same
 _HOPS = 3  # memories that are looked behind, and as many that come by it
 POOL = 2  # times the limit: how many of the best variety is chosen from
@@ -72,8 +73,7 @@ def _answer(
     terms = query_terms(question.text)
     ranked: list[_Candidate] = []
     for tier in question.tiers:
-        scored = _search(store, scope, tier, terms, question, vector)
-        ranked += _rank(store, scope, tier, scored, question)
+        ranked += _best_of(store, scope, tier, terms, question, vector)
     ranked = _weightiest_first(ranked)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
@@ -88,13 +88,43 @@ def _answer(
     return Recall(question.text, hits, abstained, mode, "; ".join([*said, *([note] if note else [])]) or None)
 
 
-def _search(
+def _best_of(
     store: Store, scope: Scope, tier: Tier, terms: Sequence[str], question: Question, vector: Matrix | None
+) -> list[_Candidate]:
+    """The best of a tier, with their final scores.
+
+    Where nothing narrows, nearly all that is found holds: it is enough to look at the few that count. When too few of
+    them hold, the legs are asked again, for what does.
+    """
+    wanted = max(FEWEST, question.limit * POOL)
+    if scope.project is None and not question.where.narrows and window(question.text) is None:
+        scored = _search(store, scope, tier, terms, question, vector, None)
+        found: list[Document] = []
+        for at in range(0, len(scored), wanted):
+            some = store.search.documents(scope, tier, [one.doc for one in scored[at : at + wanted]])
+            found += [one for one in some if one.memory is None or question.where.holds(one.memory)]
+            if len(found) >= wanted:
+                break
+        if len(found) >= min(wanted, len(scored)):
+            return _rank(store, scope, found[:wanted], scored, question)
+    scored = _search(store, scope, tier, terms, question, vector, question.where)
+    found = store.search.documents(scope, tier, [one.doc for one in scored[:wanted]])
+    return _rank(store, scope, found, scored, question)
+
+
+def _search(
+    store: Store,
+    scope: Scope,
+    tier: Tier,
+    terms: Sequence[str],
+    question: Question,
+    vector: Matrix | None,
+    where: Filter | None,
 ) -> list[Scored]:
     """Every document either leg found, with its similarity, best first."""
     wanted = max(CANDIDATES, question.limit * POOL)
-    lexical = store.search.lexical(scope, tier, terms, question.where, wanted)
-    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, question.where, wanted)
+    lexical = store.search.lexical(scope, tier, terms, where, wanted)
+    semantic = [] if vector is None else store.search.semantic(scope, tier, vector, where, wanted)
     if not lexical and not semantic:
         return []
     weights = store.search.weigh(scope, tier, terms)
@@ -125,13 +155,15 @@ def _beside(
     return beside({**missing, **own}, surroundings, question.blend)
 
 
-def _rank(store: Store, scope: Scope, tier: Tier, scored: list[Scored], question: Question) -> list[_Candidate]:
-    """The documents of the best, with their final scores. Importance, recency and use lift a hit, never find one."""
-    best = {one.doc: one for one in scored[: max(20, question.limit * POOL)]}
+def _rank(
+    store: Store, scope: Scope, documents: Sequence[Document], scored: Sequence[Scored], question: Question
+) -> list[_Candidate]:
+    """Documents with their final scores. Importance, recency and use lift a hit, never find one."""
+    best = {one.doc: one for one in scored}
     profile, now = question.profile, question.where.as_of or question.where.now
     asked = words_of(question.text)
-    documents = store.search.documents(scope, tier, list(best))
-    verdicts = store.use.verdicts(scope, [one.id for one in documents]) if tier == "memory" and documents else {}
+    memories = [one.id for one in documents if one.memory is not None]
+    verdicts = store.use.verdicts(scope, memories) if memories else {}
     found = []
     for document in documents:
         one = best[document.doc]

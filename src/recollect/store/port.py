@@ -52,6 +52,20 @@ class Filter:
     flavors: tuple[str, ...] = ()  # from sessions of these agents
     pinned: bool = False  # only what a person pinned
 
+    @property
+    def narrows(self) -> bool:
+        """Whether it asks for some of what there is, not just for what holds."""
+        asked = (self.kinds, self.tags, self.trusts, self.flavors, self.pinned)
+        named = (self.project, self.session, self.exclude_session, self.min_importance)
+        times = (self.since, self.until, self.as_of)
+        return any(asked) or any(one is not None for one in (*named, *times))
+
+    def holds(self, memory: Memory) -> bool:
+        """Whether a memory is one that holds, or may be asked for all the same."""
+        over = memory.superseded_at is not None or (memory.expires_at is not None and memory.expires_at <= self.now)
+        away = memory.archived_at is not None
+        return memory.deleted_at is None and (self.archived or not away) and (self.history or not over)
+
 
 @dataclass(frozen=True, slots=True)
 class Document:
@@ -87,9 +101,9 @@ class Match(NamedTuple):
 
     doc: int
     score: float
-    group: int  # the session, as the store numbers it; 0 when there is none
-    place: int  # which turn of the session
-    at: str  # when, in the stored form of a time
+    group: int = 0  # the session, as the store numbers it; 0 when there is none
+    place: int = 0  # which turn of the session
+    at: str = ""  # when, in the stored form of a time
 
 
 class Surroundings(NamedTuple):
@@ -413,6 +427,7 @@ class Entry:
     key: str | None = None
     result: str = "done"
     duration_ms: int | None = None
+    session: str | None = None  # of what was recorded: the session it is in, as long as that is there
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,7 +470,7 @@ class Sessions(Protocol):
     ) -> Session: ...
     def get(self, scope: Scope, session: str) -> Session | None: ...
     def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]: ...
-    def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]: ...
+    def append(self, scope: Scope, events: Sequence[Event], titles: Mapping[str, str] = ...) -> list[bool]: ...
     def history(
         self, scope: Scope, session: str, *, last: int | None = None, after: int = -1, first: int | None = None
     ) -> list[Event]: ...
@@ -548,6 +563,7 @@ class Memories(Protocol):
     def add_many(self, scope: Scope, memories: Sequence[tuple[Memory, Sequence[MemoryVersion]]]) -> list[bool]: ...
     def get(self, scope: Scope, memory_id: str) -> Memory | None: ...
     def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]: ...
+    def forgotten(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]: ...
     def weightiest(self, scope: Scope, weighing: Weighing, *, now: datetime, limit: int) -> list[Memory]: ...
     def beginning(self, scope: Scope, words: Sequence[str], *, look: int, limit: int) -> list[Memory]: ...
     def update(self, scope: Scope, memory: Memory, *, at: datetime, note: str) -> Memory: ...
@@ -573,16 +589,27 @@ class Memories(Protocol):
 
 
 class Search(Protocol):
-    """The legs of recall. Scores are comparable only within one answer of one leg; higher is better."""
+    """The legs of recall. Scores are comparable only within one answer of one leg; higher is better.
+
+    Without `where` a leg looks at no row of what it finds: nothing is left out, neither what is over nor what is of
+    another project of the owner, and of a match only document and score are told.
+    """
 
     def lexical(
-        self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int, *, rarest: int | None = None
+        self,
+        scope: Scope,
+        tier: Tier,
+        terms: Sequence[str],
+        where: Filter | None,
+        limit: int,
+        *,
+        rarest: int | None = None,
     ) -> list[Match]:
         """The best matches by words; `rarest`: by no more of them than so many, those that the fewest texts hold."""
         ...
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights: ...
-    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]: ...
+    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter | None, limit: int) -> list[Match]: ...
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]: ...
     def vectors(self, scope: Scope, tier: Tier, docs: Sequence[int]) -> dict[int, Matrix]: ...
     def population(self, scope: Scope, tier: Tier) -> int: ...

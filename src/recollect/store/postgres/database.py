@@ -28,7 +28,7 @@ from recollect.errors import ForkedHandle, InvalidInput, ScopeError, StoreUnavai
 from recollect.model import Scope, Tier
 from recollect.store.postgres.connecting import Linked, Pool, store_error
 from recollect.store.postgres.halfvec import Halfvec, HalfvecDumper
-from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Rows, Tx, require_member
+from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Rare, Rows, Tx, require_member
 from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries
 from recollect.store.stems import stems
@@ -101,7 +101,7 @@ class PostgresTx(Tx):
     def __init__(self, connection: psycopg.Connection[Any], scope: Scope | None, rows: Rows | None) -> None:
         super().__init__(scope, rows)
         self.connection = connection
-        self.sizes: dict[Tier, Sizes] | None = None  # how much the owner has, once it was asked
+        self.sizes: dict[Tier | Rare, Sizes] | None = None  # how much the owner has, once it was asked
         self.views: dict[Tier, VectorView | None] = {}  # the owner's vectors, once they were looked for
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
@@ -111,10 +111,13 @@ class PostgresTx(Tx):
             known["owner"] = self.rows.owner  # type: ignore[assignment]
         return self.connection.execute(QUERIES[query], {**known, **params})
 
-    def take_sizes(self, rows: Sequence[Sequence[Any]]) -> dict[Tier, Sizes]:
+    def take_sizes(self, rows: Sequence[Sequence[Any]]) -> dict[Tier | Rare, Sizes]:
         """Keep what `search.sizes` told."""
         self.sizes = {tier: Sizes(*sizes) for tier, *sizes in rows}
         return self.sizes
+
+    def has(self, what: Rare) -> bool:
+        return self.sizes is None or what not in self.sizes or bool(self.sizes[what].rows)
 
     def raw(self, query: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
         """The rows of a query, sent as the server has them: half as long, and a vector is its bytes."""

@@ -58,7 +58,14 @@ class PostgresSearch(RowSearch):
         self._lock = threading.Lock()
 
     def lexical(
-        self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int, *, rarest: int | None = None
+        self,
+        scope: Scope,
+        tier: Tier,
+        terms: Sequence[str],
+        where: Filter | None,
+        limit: int,
+        *,
+        rarest: int | None = None,
     ) -> list[Match]:
         with self._db.read(scope) as tx:
             rows = tx.rows
@@ -74,14 +81,16 @@ class PostgresSearch(RowSearch):
                 words = sorted((word for word in words if holding[word]), key=holding.__getitem__)[:rarest]
             if not words:
                 return []
-            params = {
-                **search_filter(tx, rows, where),
+            asked = {
                 "tier": tier,
                 "words": words,
                 "weights": [max(1e-6, _weight(size, holding[word])) for word in words],
                 "steps": list(STEPS[tier]),
                 "length": length,
             }
+            if where is None:
+                return [Match(*row) for row in tx.run("search.words", {**asked, "look": limit}).fetchall()]
+            params = {**search_filter(tx, rows, where), **asked}
             look = max(4 * limit, _FIRST_LOOK)
             while True:
                 found = [Match(*row) for row in tx.run(f"search.lexical_{tier}", {**params, "look": look}).fetchall()]
@@ -106,13 +115,15 @@ class PostgresSearch(RowSearch):
             asked=sum(smooth),
         )
 
-    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]:
+    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter | None, limit: int) -> list[Match]:
         """The best matches by meaning, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read(scope) as tx:
             rows = tx.rows
             sizes = rows and _sizes(tx, tier)
             if rows is None or not sizes or not sizes.vectors:
                 return []
+            if where is None:
+                return [Match(doc, score) for doc, score in self._nearest(tx, tier, query, limit, sizes)]
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:

@@ -114,7 +114,7 @@ class RowConsolidations:
 
     def beyond(self, scope: Scope, memory_ids: Sequence[str], where: Filter, limit: int) -> list[tuple[str, int]]:
         with self._db.read(scope) as tx:
-            if tx.rows is None or not memory_ids:
+            if tx.rows is None or not memory_ids or not tx.has("relations"):
                 return []
             asked = {"ids": json.dumps(list(memory_ids)), "limit": limit}
             found = tx.run("consolidations.beyond", {**filter_params(tx, tx.rows, where), **asked})

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from recollect.errors import NotFound
 from recollect.model import KEEPER, Scope, Tier
@@ -19,6 +19,7 @@ from recollect.store.terms import Terms
 
 MAY_ONLY_READ = "your role in this context lets you read, not write"
 _NOTHING: Mapping[str, object] = {}
+Rare = Literal["feedback", "relations"]  # what most owners have nothing of
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,10 @@ class Tx(ABC):
     @abstractmethod
     def take_words(self, tier: Tier, doc: int) -> int:
         """Take a row out of the full-text index before it changes; returns whose it is."""
+
+    def has(self, what: Rare) -> bool:
+        """Whether the owner has any of it, as far as this transaction knows; what it does not know may be there."""
+        return True
 
     def tagged(self, owner: int, tags: Sequence[str]) -> list[int] | None:
         """The few memories that may have one of these tags, where an index tells; None: look at all of them."""

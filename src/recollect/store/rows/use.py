@@ -90,7 +90,7 @@ class RowUse:
     def verdicts(self, scope: Scope, ids: Sequence[str]) -> dict[str, list[Verdict]]:
         found: dict[str, list[Verdict]] = {}
         with self._db.read(scope) as tx:
-            if tx.rows is None or not ids:
+            if tx.rows is None or not ids or not tx.has("feedback"):
                 return {}
             for memory, verdict, at in tx.run("use.verdicts", {**tx.rows.params(), "ids": json.dumps(list(ids))}):
                 found.setdefault(memory, []).append(Verdict(verdict, from_iso(at)))

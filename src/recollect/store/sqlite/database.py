@@ -34,7 +34,7 @@ from recollect.errors import (
 from recollect.model import KEEPER, Scope, Tier
 from recollect.store import datadir
 from recollect.store.rows.index import texts_of
-from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Tx, require_member
+from recollect.store.rows.tx import MAY_ONLY_READ, Answer, Rare, Tx, require_member
 from recollect.store.searchtext import index_text
 from recollect.store.sql import Queries, load_migrations
 from recollect.store.stems import stems
@@ -132,6 +132,9 @@ class SqliteTx(Tx):
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         return self.connection.execute(QUERIES[query], params)
+
+    def has(self, what: Rare) -> bool:
+        return self.sizes is None or self.rows is None or bool(self.sizes.get((what, self.rows.owner), 1))
 
     def many(self, docs: Sequence[int]) -> object:
         return json.dumps(list(docs))

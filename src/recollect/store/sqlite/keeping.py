@@ -10,6 +10,7 @@ from hashlib import sha256
 
 import apsw
 
+from recollect.model import TIERS
 from recollect.store.port import Health, Size
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
@@ -19,6 +20,7 @@ from recollect.store.sqlite.bodies import SqliteBodies
 from recollect.store.sqlite.database import WAL_ALARM_BYTES, Database
 
 _LOGGED = ("the write-ahead log or slack of the file: a reader or a full disk kept it from being written anew",)
+_MERGED_PAGES = 500  # of the full-text index, written in one transaction: some 20 ms
 _COUNTED = ("sessions", "events", "turns", "gists", "memories", "vectors", "pending")
 
 
@@ -42,12 +44,24 @@ class SqliteKeeping(RowKeeping):
     def vacuum(self, *, full: bool = False) -> Mapping[str, int]:
         """Let SQLite learn anew how its indexes are used; with `full`, write the whole file anew without its gaps."""
         before = self._db.path.stat().st_size
+        self._merge_words()
         with self._db.write(None) as tx:
             tx.run("keeping.optimize")
             if full:
                 tx.run("keeping.scrub_due")
         self._scrub()
         return {"freed": max(0, before - self._db.path.stat().st_size)}
+
+    def _merge_words(self) -> None:
+        """Make one segment of the many that writing left of the full-text index; no writer waits for all of it."""
+        for tier in TIERS:
+            pages, more = -_MERGED_PAGES, True
+            while more:
+                with self._db.write(None) as tx:
+                    changes = tx.connection.total_changes()
+                    tx.run(f"keeping.merge_{tier}", {"pages": pages})
+                    more = tx.connection.total_changes() - changes > 1  # FTS5: fewer than two, and it is done
+                pages = _MERGED_PAGES
 
     def reindex(self) -> Mapping[str, int]:
         """Make every index of the database again, the full-text index too."""

@@ -39,7 +39,14 @@ class SqliteSearch(RowSearch):
         self._stems: dict[str, tuple[str, ...]] = {}
 
     def lexical(
-        self, scope: Scope, tier: Tier, terms: Sequence[str], where: Filter, limit: int, *, rarest: int | None = None
+        self,
+        scope: Scope,
+        tier: Tier,
+        terms: Sequence[str],
+        where: Filter | None,
+        limit: int,
+        *,
+        rarest: int | None = None,
     ) -> list[Match]:
         with self._db.read(scope) as tx:
             rows = tx.rows
@@ -50,7 +57,10 @@ class SqliteSearch(RowSearch):
                 words = self._rarest(tx, rows.owner, tier, words)[:rarest]
             if not words:
                 return []
-            params = {**search_filter(tx, rows, where), "match": " OR ".join(words), "limit": limit}
+            asked = {"match": " OR ".join(words), "limit": limit}
+            if where is None:
+                return [Match(*row) for row in tx.run(f"search.words_{tier}", asked)]
+            params = {**search_filter(tx, rows, where), **asked}
             look = self._look(tx, rows, tier, words, where, limit)
             if look:
                 found = tx.run(f"search.best_{tier}", {**params, "look": look}).fetchall()
@@ -66,7 +76,7 @@ class SqliteSearch(RowSearch):
             return 0
         look = limit * (_WIDER if some else 2)
         size = self._size(tx, rows.owner, tier)
-        return look if sum(self._holding(tx, tier, word, size) for word in words) > 4 * look else 0
+        return look if sum(self._holding(tx, tier, word, size) for word in words) > look else 0
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies: as FTS5 counts them (among all owners' rows), and smoothed (own)."""
@@ -85,13 +95,15 @@ class SqliteSearch(RowSearch):
             asked=sum(smooth),
         )
 
-    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter, limit: int) -> list[Match]:
+    def semantic(self, scope: Scope, tier: Tier, query: Matrix, where: Filter | None, limit: int) -> list[Match]:
         """The best matches by meaning: exact, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read(scope) as tx:
             rows = tx.rows
             view = self._view(tx, rows.owner, tier) if rows else None
             if not rows or view is None:
                 return []
+            if where is None:
+                return [Match(doc, score) for doc, score in view.search(query, limit)]
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:

@@ -171,6 +171,17 @@ PRAGMA integrity_check(5);
 -- name: optimize
 PRAGMA optimize;
 
+-- The full-text index lies in segments, and each is looked through for every word. A negative number begins to make one of
+-- all of them; each time about so many pages are written.
+-- name: merge_memory
+INSERT INTO memory_fts (memory_fts, rank) VALUES ('merge', :pages);
+
+-- name: merge_gist
+INSERT INTO gist_fts (gist_fts, rank) VALUES ('merge', :pages);
+
+-- name: merge_turn
+INSERT INTO turn_fts (turn_fts, rank) VALUES ('merge', :pages);
+
 -- name: reindex
 REINDEX;
 

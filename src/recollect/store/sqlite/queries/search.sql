@@ -52,6 +52,16 @@ WHERE t.owner = :owner
   {turn_filter}
 ORDER BY f.score DESC, f.doc LIMIT :limit;
 
+-- By words alone: the words are the owner's, so are the documents.
+-- name: words_memory
+SELECT rowid, -bm25(memory_fts, 1.0, 0.5) AS score FROM memory_fts WHERE memory_fts MATCH :match ORDER BY score DESC, rowid LIMIT :limit;
+
+-- name: words_gist
+SELECT rowid, -bm25(gist_fts, 1.0) AS score FROM gist_fts WHERE gist_fts MATCH :match ORDER BY score DESC, rowid LIMIT :limit;
+
+-- name: words_turn
+SELECT rowid, -bm25(turn_fts, 3.0, 1.0) AS score FROM turn_fts WHERE turn_fts MATCH :match ORDER BY score DESC, rowid LIMIT :limit;
+
 -- name: allowed_memory
 SELECT m.row, 0, 0, m.occurred_at FROM memories m
 WHERE m.row IN (SELECT value FROM json_each(:docs))
@@ -92,8 +102,11 @@ SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
 -- name: size
 SELECT rows FROM indexed WHERE tier = :tier AND owner = :owner;
 
+-- How much there is of each tier, and whether there is any of what most owners have nothing of.
 -- name: sizes
-SELECT tier, owner, rows FROM indexed WHERE tier IN ('memory', 'gist', 'turn') AND owner IN (0, :owner);
+SELECT tier, owner, rows FROM indexed WHERE tier IN ('memory', 'gist', 'turn') AND owner IN (0, :owner)
+UNION ALL SELECT 'feedback', :owner, EXISTS (SELECT 1 FROM feedback WHERE owner = :owner)
+UNION ALL SELECT 'relations', :owner, EXISTS (SELECT 1 FROM relations WHERE owner = :owner);
 
 -- name: documents_memory
 SELECT * FROM memory_rows WHERE +owner = :owner AND row IN (SELECT value FROM json_each(:docs))
