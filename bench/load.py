@@ -252,6 +252,8 @@ def main() -> None:
             started = time.perf_counter()
             keys = fill(store, options.users, memories, model)
             print(f"{name}: filled in {time.perf_counter() - started:.0f} s", file=sys.stderr)
+            if not url:
+                store.keeping.vacuum()  # as `recollect maintain` does every night
             store.close()
             if url:
                 with psycopg.connect(url, autocommit=True) as owner:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from recollect.store.rows.matrix import VectorView
 
 _FEW = 200  # documents under which every word is looked for
-_REMEMBERED = 50_000  # words whose frequency is kept in mind
+_REMEMBERED = 200_000  # words of owners whose frequency is kept in mind: 50 MB of them at the most
 _FIRST_LOOK = 64  # how many of the nearest documents are held against the filter at first
 EXACT = 20_000  # vectors of one owner and tier up to which all of them are compared
 SHARE = 0.1  # of all vectors, from which the approximate index finds an owner's without going through all others

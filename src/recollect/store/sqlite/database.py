@@ -457,7 +457,8 @@ def _wait_your_turn() -> Callable[[int], bool]:
             started = time.monotonic()
         if time.monotonic() - started > BUSY_SECONDS:
             return False
-        time.sleep(random.uniform(0.0005, 0.005))  # noqa: S311 - spreads writers, guards nothing
+        longest = min(0.005, 0.0005 + tries * 0.0001)  # most have what they want to write done in a few ms
+        time.sleep(random.uniform(0.0002, longest))  # noqa: S311 - spreads writers, guards nothing
         return True
 
     return wait

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from recollect.store.rows.matrix import VectorView
 
 _FEW = 200  # documents under which every word is looked for
-_REMEMBERED = 100_000  # words whose stem and frequency are kept in mind: 25 MB of them at the most
+_REMEMBERED = 200_000  # words whose stem and frequency are kept in mind: 50 MB of them at the most
 _WIDER = 16  # times the limit: how many of the best are held against a filter that leaves out much
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
 
