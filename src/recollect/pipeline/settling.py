@@ -256,11 +256,12 @@ class _Settling:
     def _neighbours(self) -> list[Memory]:
         """The memories that hold now and share most words with this one."""
         where = Filter(now=self.clock(), project=self.memory.project, archived=True)
+        wide = self.scope.project is None and not where.narrows  # then it is quicker to leave out what is over here
         terms = sorted(dict.fromkeys(query_terms(self.memory.content)), key=len, reverse=True)[:_TERMS]
-        search = self.store.search
-        matches = search.lexical(self.scope, "memory", terms, where, _NEIGHBOURS, rarest=_RAREST)
+        search, asked = self.store.search, None if wide else where
+        matches = search.lexical(self.scope, "memory", terms, asked, _NEIGHBOURS, rarest=_RAREST)
         documents = search.documents(self.scope, "memory", [match.doc for match in matches])
-        return [one.memory for one in documents if one.memory is not None]
+        return [one.memory for one in documents if one.memory is not None and where.holds(one.memory)]
 
     def _nothing_new(self, rows: Mapping[str, Memory]) -> Memory | None:
         """The memory that says the same, if it gains nothing by being said again."""
