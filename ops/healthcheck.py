@@ -1,4 +1,4 @@
-"""Whether a service answers: the address of its /health or /metrics comes in, exit code 0 or 1 goes out.
+"""Whether a service does its work: the address of its /health comes in, exit code 0 or 1 goes out.
 
 For containers, where there is no shell and no curl. /health answers 503 when work is stuck: that is 1 too.
 """

@@ -4,9 +4,14 @@
 # nobody gets to them but through the folder or a mount.
 #
 #   sh ops/make-secrets.sh [FOLDER]        (default: ops/secrets)
+#   TENANT=acme sh ops/make-secrets.sh     whose events the application `app` signs (default: local)
 set -eu
 umask 077
 folder=${1:-$(dirname "$0")/secrets}
+tenant=${TENANT:-local}
+case $tenant in
+    *[!A-Za-z0-9._-]*) echo "TENANT may have letters, digits and . _ - in it" >&2; exit 2 ;;
+esac
 mkdir -p "$folder"
 chmod 700 "$folder"
 
@@ -22,16 +27,23 @@ keep() { # NAME: takes what comes in as this file, unless it is there
     fi
 }
 
-for name in db_admin_password db_owner_password db_app_password audit_key redis_password; do
+hashed() { openssl dgst -sha256 -r | cut -d ' ' -f 1; }
+
+for name in db_admin_password db_owner_password db_app_password audit_key redis_password \
+    redis_app_password redis_app_key; do
     random | keep "$name"
 done
 chmod 400 "$folder/redis_password" # no service reads it: it stands, hashed and not, in the next two
 
 password=$(cat "$folder/redis_password")
-hash=$(printf '%s' "$password" | openssl dgst -sha256 -r | cut -d ' ' -f 1)
+app_password=$(cat "$folder/redis_app_password")
 keep redis.acl << END
 user default on nopass resetkeys resetchannels -@all +ping
-user recollect on #$hash ~* &* +@all -@admin -@dangerous +info
+user recollect on #$(printf '%s' "$password" | hashed) ~* &* +@all -@admin -@dangerous +info
+user app on #$(printf '%s' "$app_password" | hashed) resetkeys resetchannels ~recollect:ingest &memory.ingest -@all +xadd +publish +ping
+END
+keep redis_keys.json << END
+{"$tenant": {"app": "$(cat "$folder/redis_app_key")"}}
 END
 keep recollect.toml << END
 redis_url = "redis://recollect:$password@redis:6379/0"

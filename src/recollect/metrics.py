@@ -15,6 +15,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from threading import Lock, Thread
 from time import monotonic
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recollect.errors import InvalidInput
 from recollect.settings import Settings, environment
+from recollect.store.queueport import TASK_KINDS
 from recollect.version import __version__
 
 if TYPE_CHECKING:
@@ -48,35 +50,68 @@ Figures = Mapping[str, float | Mapping[str, float]]  # name (without prefix) -> 
 Reader = Callable[[], Figures]
 
 
+# The words that stand in labels; any other is `other`, so that nobody can fill the monitor's memory.
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+LIMITS = ("key", "user", "ip", "failures", "tenant")
+WAYS = ("ingest", "batch", "turn", "events", "bus")
+RECALLS = ("answered", "abstained", "empty")
+TASK_ENDS = ("done", "later", "failed", "dead", "lost")
+NEW_EVENTS = ("stored", "added", "merged", "superseding", "disputed")  # of the bus: what brought something new
+EVENTS = (*NEW_EVENTS, "known", "withheld", "failed", "dead", "bridged", "heard_twice", "taken_over", "waited")
+ALARMS = ("wrong_keys", "mass_delete", "mass_export", "ingest_burst")
+STORE_ERRORS = (
+    *("store_unavailable", "store_busy", "store_full", "store_read_only", "store_corrupt", "store_too_new"),
+    *("forked_handle", "engine_failed", "store_error"),
+)
+WATCHED = ("401", "403", "500", "503")  # what alerts ask for of a route
+
+
 class Defined(NamedTuple):
-    """One metric: its name without the prefix, what it is, what it tells, and its labels."""
+    """One metric: its name without the prefix, what it is, what it tells, its labels and their words if few."""
 
     name: str
     type: Literal["counter", "gauge", "histogram", "read"]  # read: a gauge that a reader fills
     help: str
     labels: tuple[str, ...] = ()
     buckets: tuple[float, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = {}
 
 
 DEFINED = (
-    Defined("http_requests_total", "counter", "Requests answered.", ("route", "method", "status")),
+    Defined(
+        *("http_requests_total", "counter", "Requests answered.", ("route", "method", "status")),
+        words={"method": METHODS},
+    ),
     Defined("http_request_seconds", "histogram", "How long a request took.", ("route",), QUICK),
     Defined("http_in_flight", "gauge", "Requests being answered now."),
-    Defined("rate_limited_total", "counter", "Requests refused because there were too many.", ("by",)),
-    Defined("ingested_total", "counter", "Things brought in that were new.", ("way",)),
-    Defined("recalls_total", "counter", "Questions: answered, abstained (unlikely) or empty.", ("outcome",)),
+    Defined(
+        *("rate_limited_total", "counter", "Requests refused because there were too many.", ("by",)),
+        words={"by": LIMITS},
+    ),
+    Defined("ingested_total", "counter", "Things brought in that were new.", ("way",), words={"way": WAYS}),
+    Defined("recalls_total", "counter", "Questions, by how they ended.", ("outcome",), words={"outcome": RECALLS}),
     Defined("recall_seconds", "histogram", "How long a recall took.", (), QUICK),
-    Defined("tasks_total", "counter", "Background tasks that ended, by how.", ("kind", "outcome")),
+    Defined(
+        *("tasks_total", "counter", "Background tasks that ended, by how.", ("kind", "outcome")),
+        words={"kind": TASK_KINDS, "outcome": TASK_ENDS},
+    ),
     Defined("task_seconds", "histogram", "How long a background task ran.", ("kind",), LONG),
-    Defined("bus_messages_total", "counter", "Messages of the bus, by what became of them.", ("outcome",)),
+    Defined(
+        *("bus_messages_total", "counter", "Messages of the bus, by what became of them.", ("outcome",)),
+        words={"outcome": EVENTS},
+    ),
     Defined("quota_refused_total", "counter", "Writes refused because their owner has as much as they may."),
-    Defined("alarms_total", "counter", "Unusual behaviour that was noticed.", ("kind",)),
-    Defined("store_errors_total", "counter", "Calls that the store could not do, by error.", ("kind",)),
+    Defined("alarms_total", "counter", "Unusual behaviour that was noticed.", ("kind",), words={"kind": ALARMS}),
+    Defined(
+        *("store_errors_total", "counter", "Calls that the store could not do, by error.", ("kind",)),
+        words={"kind": STORE_ERRORS},
+    ),
     Defined("queue_waiting", "read", "Background tasks that wait.", ("kind",)),
     Defined("queue_running", "read", "Background tasks that run."),
     Defined("queue_oldest_seconds", "read", "How long the longest-waiting task is due."),
     Defined("queue_dead", "read", "Background tasks that failed for good."),
     Defined("bus_lag", "read", "Messages in the stream that no consumer has finished."),
+    Defined("bus_oldest_seconds", "read", "How long the longest-waiting message is in the stream."),
     Defined("bus_dead", "read", "Messages among the dead letters."),
     Defined("vectors_pending", "read", "Texts that wait for a vector."),
     Defined("coverage_ratio", "read", "Turns stored of the turns in agents' files; local only."),
@@ -90,12 +125,6 @@ DEFINED = (
     Defined("build_info", "read", "Always 1; its labels tell what runs.", ("version", "python")),
 )
 NAMES = {one.name: one for one in DEFINED}
-
-# The words that stand in labels; any other is `other`, so that nobody can fill the monitor's memory.
-WORDS: Mapping[str, tuple[str, ...]] = {
-    "method": ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"),
-    "recall": ("answered", "abstained", "empty", "failed"),
-}
 _WORD = re.compile(r"[a-zA-Z0-9_.:/{}-]{1,80}\Z")
 
 
@@ -115,16 +144,22 @@ class Metrics:
         self._gauges = {one.name: _gauge(one, self._registry) for one in DEFINED if one.type == "gauge"}
         self._readers: dict[str, _Reading] = {}
         self._routes: set[str] = set()
+        self._asked: set[tuple[str, str]] = set()
         self._clock, self._tracing = clock, tracing
+        for one in DEFINED:
+            if one.type == "counter" and one.labels and set(one.words) == set(one.labels):
+                self._begin(one.name, *(one.words[label] for label in one.labels))
 
     # -- what is told ----------------------------------------------------------------------------------------------
 
     def request(self, route: str, method: str, status: int, seconds: float) -> None:
         """A request was answered; `route` is its template (`/memories/{id}`), never the path that was asked for."""
-        route = self._route(route)
-        known = method if method in WORDS["method"] else "other"
-        self._counters["http_requests_total"].labels(route, known, str(status)).inc()
-        self._times["http_request_seconds"].labels(route).observe(seconds)
+        asked = self._route(route), _known(method, METHODS)
+        if asked not in self._asked:
+            self._asked.add(asked)
+            self._begin("http_requests_total", *((word,) for word in asked), WATCHED)
+        self._counters["http_requests_total"].labels(*asked, str(status)).inc()
+        self._times["http_request_seconds"].labels(asked[0]).observe(seconds)
 
     @contextmanager
     def in_flight(self) -> Iterator[None]:
@@ -137,54 +172,68 @@ class Metrics:
 
     def limited(self, by: str) -> None:
         """A request was refused because there were too many: by key, user, ip, failures or tenant."""
-        self._counters["rate_limited_total"].labels(_word(by)).inc()
+        self._counters["rate_limited_total"].labels(_known(by, LIMITS)).inc()
 
     def ingested(self, way: str, n: int = 1) -> None:
-        """Something new was kept; `way` is how it came: ingest, batch, turn, events, bus …"""
+        """Something new was kept; `way` is how it came: ingest, batch, turn, events or bus."""
         if n > 0:
-            self._counters["ingested_total"].labels(_word(way)).inc(n)
+            self._counters["ingested_total"].labels(_known(way, WAYS)).inc(n)
 
     def recalled(self, outcome: str, seconds: float) -> None:
-        """A question was asked: answered, abstained, empty or failed."""
-        known = outcome if outcome in WORDS["recall"] else "other"
+        """A question was asked: answered, abstained or empty."""
+        known = _known(outcome, RECALLS)
         self._counters["recalls_total"].labels(known).inc()
         self._times["recall_seconds"].observe(seconds)
         if self._tracing is not None:
-            self._tracing.past("recall", seconds, {"recollect.outcome": known}, failed=known == "failed")
+            self._tracing.past("recall", seconds, {"recollect.outcome": known})
 
     def answered(self, recall: Recall, seconds: float) -> None:
         """A question was answered with this."""
         self.recalled("answered" if recall.hits else "abstained" if recall.abstained else "empty", seconds)
 
     def task(self, kind: str, outcome: str, seconds: float) -> None:
-        """A background task ended: done, failed (it is tried again), dead, lost or cancelled."""
-        self._counters["tasks_total"].labels(_word(kind), _word(outcome)).inc()
-        self._times["task_seconds"].labels(_word(kind)).observe(seconds)
+        """A background task ended: done, later, failed (it is tried again), dead or lost."""
+        kind, outcome = _known(kind, TASK_KINDS), _known(outcome, TASK_ENDS)
+        self._counters["tasks_total"].labels(kind, outcome).inc()
+        self._times["task_seconds"].labels(kind).observe(seconds)
         if self._tracing is not None:
-            figures = {"recollect.kind": _word(kind), "recollect.outcome": _word(outcome)}
+            figures = {"recollect.kind": kind, "recollect.outcome": outcome}
             self._tracing.past("task", seconds, figures, failed=outcome in ("failed", "dead"))
 
     def bus(self, outcome: str, n: int = 1) -> None:
-        """A message of the bus was bridged, done, known, failed, dead, refused …"""
-        self._counters["bus_messages_total"].labels(_word(outcome)).inc(n)
+        """What became of messages of the bus; those that brought something new are ingested, too."""
+        self._counters["bus_messages_total"].labels(_known(outcome, EVENTS)).inc(n)
+        if outcome in NEW_EVENTS:
+            self.ingested("bus", n)
 
     def quota_refused(self) -> None:
         """A write was refused because its owner has as much as they may."""
         self._counters["quota_refused_total"].inc()
 
     def alarm(self, kind: str) -> None:
-        """Something unusual was noticed: failures, flood, rate …"""
-        self._counters["alarms_total"].labels(_word(kind)).inc()
+        """Something unusual was noticed: wrong keys, a great deal deleted, exported or written."""
+        self._counters["alarms_total"].labels(_known(kind, ALARMS)).inc()
 
     def store_error(self, kind: str) -> None:
         """The store could not do a call; `kind` is the error's code, such as store_busy."""
-        self._counters["store_errors_total"].labels(_word(kind)).inc()
+        self._counters["store_errors_total"].labels(_known(kind, STORE_ERRORS)).inc()
+
+    def _begin(self, name: str, *words: tuple[str, ...]) -> None:
+        """Let a counter be 0 for every choice of these words: what a monitor first sees at 1 has not risen for it."""
+        for chosen in product(*words):
+            self._counters[name].labels(*chosen)
 
     # -- what is read ----------------------------------------------------------------------------------------------
 
     def watch(self, name: str, read: Reader, *, every: float = EVERY_SECONDS) -> None:
         """Let `read` tell figures whenever a monitor asks, at most once in `every` seconds; `name` tells it apart."""
         self._readers[_word(name)] = _Reading(read, every, self._clock)
+
+    def read(self, name: str) -> Figures | None:
+        """What this reader tells; None when it does not within two seconds."""
+        reading = self._readers[name]
+        reading.start()
+        return reading.figures if reading.wait(monotonic() + READ_SECONDS) else None
 
     def render(self) -> tuple[bytes, str]:
         """All of it as Prometheus text, and its content type."""
@@ -246,20 +295,34 @@ def forget_process(folder: Path, pid: int) -> None:
 class Listener:
     """Answers `GET /metrics` on a port of its own, for a process that has no other; until `close`.
 
-    It tells figures and nothing else, and asks for no key: listen where only the monitor can reach it.
+    With `health`, also `GET /health`: whether work gets done (else 503), and figures about it. It tells figures and
+    nothing else, and asks for no key: listen where only the monitor can reach it.
     """
 
-    def __init__(self, metrics: Metrics, port: int, host: str = "127.0.0.1") -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        port: int,
+        host: str = "127.0.0.1",
+        health: Callable[[], tuple[bool, Mapping[str, Any]]] | None = None,
+    ) -> None:
         from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+        import orjson
 
         class Answer(BaseHTTPRequestHandler):
             timeout = 5  # seconds a client may take to ask
             server_version, sys_version = "recollect", ""
 
             def do_GET(self) -> None:
-                found = self.path.partition("?")[0] == "/metrics"
-                body, kind = metrics.render() if found else (b"", "text/plain")
-                self.send_response(200 if found else 404)
+                path = self.path.partition("?")[0]
+                status, body, kind = 404, b"", "text/plain"
+                if path == "/metrics":
+                    status, (body, kind) = 200, metrics.render()
+                elif path == "/health" and health is not None:
+                    well, told = health()
+                    status, body, kind = 200 if well else 503, orjson.dumps(told), "application/json"
+                self.send_response(status)
                 self.send_header("Content-Type", kind)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("Cache-Control", "no-store")
@@ -434,6 +497,10 @@ def _family(one: Defined, rows: Sequence[tuple[tuple[str, ...], float]]) -> Any:
     for labels, value in rows:
         family.add_metric(labels, value)
     return family
+
+
+def _known(word: str, words: tuple[str, ...]) -> str:
+    return word if word in words else "other"
 
 
 def _word(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import secrets
@@ -16,7 +17,9 @@ from typing import Any
 import pytest
 
 from recollect.bus.connecting import connect
+from recollect.bus.stream import Stream
 from recollect.cli.main import main
+from recollect.cli.output import Output
 from recollect.settings import load
 from recollect.store.opening import open_store
 from tests.bus.conftest import until
@@ -59,7 +62,8 @@ def test_a_published_event_waits_until_somebody_reads_it(
     assert {"source": "cli", "session_id": "chat:1", "context_id": "shop"}.items() <= event["metadata"].items()
     assert main(["bus"]) == 0
     shown = capsys.readouterr()
-    assert "1 (0 given to one of 0 readers)" in shown.out
+    assert "1 entry, group" in shown.out
+    assert "1 (0 given to 0 readers)" in shown.out
     assert "recollect worker" in shown.err
 
 
@@ -72,6 +76,7 @@ def test_on_the_channel_nobody_hears_it(bus: Run) -> None:
     [
         (("publish",), "needs a text"),
         (("requeue",), "needs the id"),
+        (("drop",), "needs the id"),
         (("status", "x"), "too many"),
         (("publish", " "), "content"),
         (("publish", "x", "--type", "memory.nothing"), "event_type"),
@@ -82,6 +87,76 @@ def test_on_the_channel_nobody_hears_it(bus: Run) -> None:
 )
 def test_wrong_words_are_told(bus: Run, words: tuple[str, ...], about: str) -> None:
     assert about in bus(*words, code=2)["error"]["message"]
+
+
+# -- dropping ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def letters(stream: str) -> list[str]:
+    """Five dead letters, oldest first."""
+    client = connect(os.environ["REDIS_URL"])
+    ids = [client.xadd(f"{stream}:dead", {"event": f"{{{n}", "code": "bad_message"}).decode() for n in range(5)]
+    client.close()
+    return ids
+
+
+def left(bus: Run) -> list[str]:
+    return [one["id"] for one in reversed(bus("dead")["dead"])]
+
+
+def test_one_dead_letter_or_all_of_them_are_dropped(bus: Run, letters: list[str]) -> None:
+    assert bus("drop", letters[1], "--yes") == {"dry_run": False, "dropped": 1}
+    assert left(bus) == [letters[0], *letters[2:]]
+    assert bus("drop", letters[1], "--yes", code=1)["error"]["code"] == "not_found"
+    assert bus("drop", "all", "--yes") == {"dry_run": False, "dropped": 4}
+    assert (left(bus), bus()["dead"]) == ([], 0)
+    assert bus("drop", "all") == {"dry_run": False, "dropped": 0}, "there is nothing to ask about"
+
+
+def test_nothing_is_dropped_unasked(bus: Run, letters: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    told = bus("drop", "all", code=2)["error"]
+    assert "5 dead letters" in told["message"]
+    assert "--yes" in told["hint"]
+    assert bus("drop", "all", "--dry-run") == {"dry_run": True, "dropped": 5}
+    assert bus("drop", letters[0], "--dry-run") == {"dry_run": True, "dropped": 1}
+    assert left(bus) == letters
+    assert main(["bus", "drop", letters[0], "--yes"]) == 0
+    assert "Dropped 1 dead letter." in capsys.readouterr().out
+
+
+def test_a_person_is_asked_first(
+    bus: Run, letters: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Output, "can_ask", True)
+    for said, remaining in (("n\n", letters), ("y\n", [])):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(said))
+        assert main(["bus", "drop", "all"]) == 0
+        assert "Drop 5 dead letters for good?" in capsys.readouterr().err
+        assert left(bus) == remaining
+
+
+def test_all_is_all_however_many_there_are(bus: Run, stream: str) -> None:
+    client = connect(os.environ["REDIS_URL"])
+    with client.pipeline() as many:
+        for number in range(1_203):
+            many.xadd(f"{stream}:dead", {"event": f"{{{number}", "code": "bad_message"})
+        many.execute()
+    assert len(bus("requeue", "all")["requeued"]) == 1_203
+    assert (bus()["dead"], bus()["length"]) == (0, 1_203)
+    assert [fields[b"event"] for _, fields in client.xrange(stream, count=2)] == [b"{0", b"{1"], "oldest first"
+    client.close()
+
+
+def test_what_dies_meanwhile_is_not_dropped_unseen(stream: str, letters: list[str]) -> None:
+    client = connect(os.environ["REDIS_URL"])
+    kept = Stream(client, load().settings)
+    last = kept.last_dead()
+    late = client.xadd(f"{stream}:dead", {"event": "{", "code": "bad_message"}).decode()
+    assert last == letters[-1]
+    assert kept.drop_dead(until=last) == 5
+    assert [letter.id for letter in kept.dead()] == [late]
+    client.close()
 
 
 def test_without_redis_it_says_what_to_set(

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from recollect import Recollect
+from recollect.bus.canonical import canonical
+from recollect.bus.message import parse
 from recollect.bus.publish import Publisher
 from recollect.model import Scope
+from recollect.pipeline.cleaning import privacy_of
 from tests.bus.conftest import AT, Bus, event, until
+
+KEY = "sk-ant-api03-" + "A1b2C3d4" * 12
 
 
 def test_published_on_the_channel_kept_in_the_stream_stored_and_recalled(bus: Bus) -> None:
@@ -70,11 +80,40 @@ def test_a_context_is_a_project(bus: Bus) -> None:
 
 
 def test_secrets_are_taken_out_of_a_memory(bus: Bus) -> None:
-    key = "sk-ant-api03-" + "A1b2C3d4" * 12
-    bus.add(event(f"The key is {key}", "memory.note"))
+    bus.add(event(f"The key is {KEY}", "memory.note", host=f"db of {KEY}"))
     bus.drain()
     (memory,) = bus.of().memories()
-    assert key not in memory.content
+    assert KEY not in f"{memory.content} {memory.meta}"
+
+
+@pytest.mark.parametrize("named", [{}, {"id": "m1"}], ids=["by what it says", "by its id"])
+def test_secrets_are_taken_out_of_what_was_said_and_it_is_one_event_on_every_machine(
+    bus: Bus, tmp_path: Path, named: dict[str, str]
+) -> None:
+    """Each worker's machine has a key of its own for its marks; what one had stored is known to the other."""
+    said = event(f"The key is {KEY}", role="user", more={"note": f"not {KEY}"}, **named)
+    bus.add(said)
+    bus.drain()
+    elsewhere = replace(bus.settings, data_dir=tmp_path / "elsewhere")
+    bus.add(said)
+    bus.drain(bus.consumer(lambda scope: Recollect(bus.store, scope, elsewhere, background=False)))
+    (kept,) = bus.said()
+    assert kept.startswith("The key is [REDACTED:")
+    assert KEY not in repr(list(bus.of().export()))
+
+
+@pytest.mark.parametrize("kind", ["conversation.message", "memory.note"])
+def test_no_id_is_made_of_a_secret_without_a_key(bus: Bus, kind: str) -> None:
+    """Else who has the rows could try which secret it was."""
+    privacy = privacy_of(bus.settings)
+
+    def key(content: str, **more: Any) -> str:
+        return parse(json.dumps(event(content, kind, **more)).encode(), arrived=AT).key(privacy)
+
+    one, other = "Tr0ub4dor42", "Qu1ckf0xJ4mps"
+    assert key(f"the password is {one}", note=[f"not {KEY}"]) == key(f"the password is {other}", note=[f"not {KEY}"])
+    assert key("the walrus", why=f"password: {one}") == key("the walrus", why=f"password: {other}")
+    assert key("the walrus") == hashlib.sha256(canonical(event("the walrus", kind))).hexdigest()[:32]
 
 
 def test_every_user_has_their_own(bus: Bus) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from recollect.bus import signing
 from recollect.bus.canonical import canonical
 from recollect.bus.errors import BusUnavailable
 from recollect.bus.publish import Publisher
@@ -193,6 +194,16 @@ def test_a_file_of_keys_that_others_can_read_or_change_is_refused(keys_file: Pat
         Keyring(keys_file).find("acme")
 
 
+def test_what_a_container_engine_mounts_need_not_be_private(keys_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there for one container alone, with whatever mode it has outside; to be changed by nobody all the same."""
+    monkeypatch.setattr(signing, "MOUNTED", keys_file.parent)
+    keys_file.chmod(0o444)
+    assert Keyring(keys_file).find("acme", "main") is not None
+    keys_file.chmod(0o666)
+    with pytest.raises(BusUnavailable, match="others may"):
+        Keyring(keys_file).find("acme")
+
+
 def test_events_wait_until_the_keys_can_be_read(strict: Bus, keys_file: Path) -> None:
     """A broken file is the operator's, not the event's: nothing is buried for it."""
     whole = keys_file.read_text()
@@ -204,6 +215,40 @@ def test_events_wait_until_the_keys_can_be_read(strict: Bus, keys_file: Path) ->
     keys_file.write_text(whole + " ")
     until(lambda: strict.counts["stored"] == 1)
     assert strict.stream.dead() == []
+
+
+def spoilt(file: Path, how: str) -> None:
+    if how == "open":
+        file.chmod(0o644)
+    elif how == "cut":
+        file.write_text('{"acme": {"main": "' + SECRETS["acme"])
+    else:
+        file.unlink()
+
+
+@pytest.mark.parametrize(("how", "hint"), [("open", "chmod 600"), ("cut", '"backend"'), ("gone", "redis_keys_file")])
+def test_a_bus_that_waits_for_its_keys_says_so(
+    strict: Bus, keys_file: Path, how: str, hint: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once, with what to do and without a word of the event; how much waits meanwhile is told as it grows."""
+    whole = keys_file.read_text()
+    spoilt(keys_file, how)
+    strict.add(signed(event("Patient walrus.")))
+    reader = strict.consumer()
+    reader.start()
+    until(lambda: reader.health()["last_error"] == "KeysUnreadable", 3)
+    strict.add(signed(event("Another walrus.")), signed(event("A third walrus.")))
+    until(lambda: reader.health()["lag"] == 3)
+    until(lambda: strict.counts["waited"] >= 3)
+    (said,) = [record.getMessage() for record in caplog.records if "bus waits" in record.getMessage()]
+    assert "KeysUnreadable" in said
+    assert hint in said
+    assert "walrus" not in said
+    assert SECRETS["acme"] not in said
+    write(keys_file, json.loads(whole))
+    until(lambda: len(strict.said(tenant="acme")) == 3)
+    until(lambda: reader.health()["last_error"] is None)
+    until(lambda: reader.health()["lag"] == 0)
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")

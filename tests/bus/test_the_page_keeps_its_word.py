@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.bus.conftest import Bus, event
+from tests.bus.conftest import Bus, event, until
 from tests.bus.test_servers_go_away import PUBLISHER, READER
 from tests.flow.memory_fixture import IN_A_FILE
 
@@ -84,3 +84,17 @@ def test_the_logins_of_the_page_are_those_that_are_tried() -> None:
     first, second = (line for line in PAGE.splitlines() if line.startswith("ACL SETUSER"))
     assert tuple(word for word in first.split() if word.startswith("+")) == PUBLISHER
     assert tuple(word for word in second.split() if word.startswith("+")) == READER
+
+
+@IN_A_FILE
+def test_two_memories_on_one_redis_need_a_channel_each(bus: Bus) -> None:
+    """Streams do not touch each other; a channel is everybody's who listens on it."""
+    shared = [replace(bus.settings, redis_stream=f"{bus.settings.redis_stream}:{n}") for n in (1, 2)]
+    own = replace(shared[1], redis_stream=f"{bus.settings.redis_stream}:3", redis_channel="c.own")
+    readers = [bus.consumer(settings=settings, bridge=True) for settings in (*shared, own)]
+    for reader in readers:
+        reader.start()
+        until(lambda reader=reader: reader.bridge.listening)
+    assert bus.redis.publish(bus.settings.redis_channel, json.dumps(event("Heard by both."))) == 2
+    until(lambda: bus.counts["bridged"] == 2)
+    assert [reader.stream.figures().length for reader in readers] == [1, 1, 0]

@@ -72,8 +72,9 @@ def published(service: dict[str, Any]) -> list[str]:
 def test_no_database_is_published_or_has_a_way_out(name: str) -> None:
     service = services(COMPOSE, MONITORING)[name]
     assert not published(service)
-    assert service["networks"] == ["backend"]
-    assert read_yaml(COMPOSE)["networks"]["backend"]["internal"] is True
+    assert service["networks"] == (["backend", "bus"] if name == "redis" else ["backend"])
+    for network in service["networks"]:
+        assert read_yaml(COMPOSE)["networks"][network]["internal"] is True
 
 
 def test_what_is_published_is_published_on_this_machine_alone() -> None:
@@ -128,7 +129,7 @@ def test_a_health_check_asks_the_port_it_listens_on(name: str) -> None:
     test = WHOLE[name]["healthcheck"]["test"]
     assert test[0] == "CMD", "there is no shell to count on"
     port = str(ANSWERED[name])
-    assert f":{port}/" in test[-1]
+    assert test[-1] == f"http://127.0.0.1:{port}/health", "figures are answered whatever is stuck"
     assert port in WHOLE[name]["command"]
 
 
@@ -148,6 +149,14 @@ def test_no_secret_stands_in_an_environment(name: str) -> None:
             assert value in given, f"{variable} names a secret that {name} is not given"
         elif re.search(r"PASSWORD|SECRET|TOKEN|API_KEY|_URL", variable):
             assert value == "postgresql://", f"{variable} = {value}"
+
+
+def test_who_takes_events_has_the_keys_that_sign_them() -> None:
+    """On a server for others an event that nobody signed is a dead letter."""
+    assert "--hosted" in WHOLE["worker"]["command"]
+    for name in ("worker", "admin"):
+        assert WHOLE[name]["environment"]["RECOLLECT_REDIS_KEYS_FILE"] == "/run/secrets/redis_keys.json"
+    assert [name for name in OURS if "redis_keys.json" in WHOLE[name]["secrets"]] == ["worker", "admin"]
 
 
 def test_the_services_never_have_the_owners_login() -> None:

@@ -11,25 +11,34 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from recollect.clock import now
+from recollect.errors import StoreError
+from recollect.http.alarms import Alarms
 from recollect.metrics import (
     DEFINED,
     FOLDER_VARIABLE,
     MOST_ROUTES,
+    NAMES,
     READ_SECONDS,
+    Defined,
     Figures,
     Listener,
     Metrics,
     watch_store,
 )
 from recollect.model import Scope
+from recollect.pipeline.settling import Outcome
 from recollect.settings import load
+from recollect.store.engines.port import EngineFailed
 from recollect.store.opening import located, open_store
 from recollect.store.port import Store
+from recollect.store.queueport import TASK_KINDS
 from tests.contract.samples import ANN, LATER, memory
 from tests.ops.files import ROOT
 
@@ -51,7 +60,7 @@ def test_what_happens_is_counted() -> None:
     metrics.task("distill", "failed", 1.5)
     metrics.bus("dead")
     metrics.limited("key")
-    metrics.alarm("failures")
+    metrics.alarm("wrong_keys")
     metrics.store_error("store_busy")
     metrics.quota_refused()
     with metrics.in_flight():
@@ -64,13 +73,89 @@ def test_what_happens_is_counted() -> None:
         'recollect_tasks_total{kind="distill",outcome="failed"}',
         'recollect_bus_messages_total{outcome="dead"}',
         'recollect_rate_limited_total{by="key"}',
-        'recollect_alarms_total{kind="failures"}',
+        'recollect_alarms_total{kind="wrong_keys"}',
         'recollect_store_errors_total{kind="store_busy"}',
         "recollect_quota_refused_total",
     ):
         assert found[name] == 1, name
     assert found['recollect_ingested_total{way="batch"}'] == 7
     assert found["recollect_http_in_flight"] == 0
+
+
+# -- the words of labels -----------------------------------------------------------------------------------------------
+
+COUNTERS = [one for one in DEFINED if one.type == "counter"]
+WORDED = [(one, label) for one in DEFINED for label in one.words]
+
+
+def series(one: Defined) -> list[str]:
+    """Every series of a counter whose labels have known words."""
+    every = [[(label, word) for word in one.words[label]] for label in sorted(one.labels)]
+    said = [",".join(f'{label}="{word}"' for label, word in chosen) for chosen in product(*every)]
+    return [f"recollect_{one.name}{{{words}}}" if words else f"recollect_{one.name}" for words in said]
+
+
+@pytest.mark.parametrize(
+    "one", [one for one in COUNTERS if set(one.words) == set(one.labels)], ids=lambda one: one.name
+)
+def test_a_counter_whose_words_are_known_begins_at_0(one: Defined) -> None:
+    """What is first seen at 1 has not risen, as a monitor counts: the first alarm would wake nobody."""
+    found = told(Metrics())
+    assert {name: found.get(name) for name in series(one)} == dict.fromkeys(series(one), 0.0)
+
+
+def test_several_processes_begin_at_0_too(tmp_path: Path) -> None:
+    work = "import sys\nfrom recollect.metrics import Metrics\nsys.stdout.write(Metrics().render()[0].decode())\n"
+    env = {**os.environ, FOLDER_VARIABLE: str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", work], env=env, capture_output=True, text=True, check=True).stdout
+    for name in [*series(NAMES["alarms_total"]), *series(NAMES["store_errors_total"])]:
+        assert f"{name} 0.0\n" in answer
+
+
+def test_the_failures_of_a_route_begin_at_0_when_it_is_first_asked() -> None:
+    metrics = Metrics()
+    metrics.request("/search", "POST", 200, 0.01)
+    found = told(metrics)
+    for status in ("401", "403", "500", "503"):
+        assert found[f'recollect_http_requests_total{{method="POST",route="/search",status="{status}"}}'] == 0
+
+
+@pytest.mark.parametrize(("one", "label"), WORDED, ids=[f"{one.name}-{label}" for one, label in WORDED])
+def test_the_page_names_every_word_of_a_label_and_no_other(one: Defined, label: str) -> None:
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith(f"| `recollect_{one.name}`")]
+    named = re.search(rf"`{label}`: ([^;|]*)", re.sub(r"\([^)]*\)", "", row.rpartition(" | ")[2]))
+    assert named, f"{row} does not say what `{label}` may be"
+    assert sorted(re.findall(r"\w+", named[1])) == sorted(one.words[label])
+
+
+def test_the_words_are_those_that_are_told() -> None:
+    """What the code tells, it tells by a word that is defined; and no word is defined that nobody tells."""
+    metrics = Metrics()
+    alarms = Alarms(metrics)
+    for what in ("wrong_key", "delete", "export"):
+        alarms.note(what, "somebody", 10_000)
+    alarms.wrote("somebody", 10_000)
+    assert all(told(metrics)[name] == 1 for name in series(NAMES["alarms_total"]))
+    kinds = {StoreError, EngineFailed, *StoreError.__subclasses__()}
+    assert set(NAMES["store_errors_total"].words["kind"]) == {kind().code for kind in kinds}
+    assert NAMES["tasks_total"].words["kind"] == TASK_KINDS
+    assert set(get_args(Outcome)) < set(NAMES["bus_messages_total"].words["outcome"])
+
+
+def test_a_word_that_nobody_knows_is_other() -> None:
+    metrics = Metrics()
+    for tell in (metrics.alarm, metrics.bus, metrics.limited, metrics.store_error, metrics.ingested):
+        tell("made_up")
+    metrics.task("made_up", "done", 0.1)
+    metrics.recalled("made_up", 0.1)
+    assert b"made_up" not in metrics.render()[0]
+    others = {name.partition("{")[0] for name, value in told(metrics).items() if '"other"' in name and value == 1}
+    worded = {f"recollect_{one.name}" for one, _ in WORDED} - {"recollect_http_requests_total"}
+    assert worded <= others
+
+
+# -- what is read ------------------------------------------------------------------------------------------------------
 
 
 def test_two_registries_do_not_meet() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import promql_parser
 import pytest
 
-from recollect.metrics import DEFINED, NAMES, PREFIX
+from recollect.metrics import DEFINED, NAMES, PREFIX, Metrics
 from tests.ops.files import ALERTS, MONITORING, OPS, ROOT, dashboard, expressions, read_yaml
 
 EXPRESSIONS = list(expressions())
@@ -77,6 +77,26 @@ def test_a_counter_is_never_read_without_a_rate() -> None:
             if selector.name in OTHERS or defined(selector.name).type in ("gauge", "read"):
                 continue
             assert re.search(rf"(rate|increase)\({selector.name}(\{{[^}}]*\}})?\[", expression), where
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[rule["alert"] for rule in RULES])
+def test_a_counter_that_an_alert_watches_is_there_before_it_rises(rule: dict[str, Any]) -> None:
+    """A series that is first seen at 1 has not risen: the first alarm of a kind, and the first error, would be lost."""
+    metrics = Metrics()
+    metrics.request("/search", "POST", 200, 0.01)  # a route that works, before it fails
+    told = metrics.render()[0].decode()
+    for selector in selectors(rule["expr"]):
+        if selector.name in OTHERS or defined(selector.name).type != "counter":
+            continue
+        one = defined(selector.name)
+        for label in one.labels if one.name != "http_requests_total" else ():
+            for word in one.words[label]:
+                assert re.search(rf'^{selector.name}{{[^}}]*{label}="{word}"[^}}]*}} 0\.0$', told, re.MULTILINE), word
+        for matcher in selector.matchers.matchers if one.name == "http_requests_total" else ():
+            asked = matcher.value.replace("5..", "500|503").split("|")
+            assert {f'{selector.name}{{method="POST",route="/search",status="{word}"}} 0.0' for word in asked} <= set(
+                told.splitlines()
+            )
 
 
 def test_every_metric_is_drawn_or_watched() -> None:

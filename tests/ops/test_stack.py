@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 import redis
 
+from recollect.bus.signing import Signer, sign
 from recollect.clock import iso, now
 from tests.ops.files import COMPOSE, OPS, read_yaml
 from tests.ops.test_secrets import make
@@ -118,7 +119,8 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
     secrets, redis_port = tmp_path / "secrets", free_port()
     make(secrets)
     settings = (secrets / "recollect.toml").read_text().replace("@redis:6379", f"@127.0.0.1:{redis_port}")
-    (secrets / "recollect.toml").chmod(0o600)
+    for name in ("recollect.toml", "redis_keys.json"):  # private, as what is mounted into a container need not be
+        (secrets / name).chmod(0o600)
     (secrets / "recollect.toml").write_text(settings)
     with postgres_server.running(tmp_path, "stack-postgres") as server:
         script = (OPS / "postgres" / "init.sql").read_text().replace("/run/secrets/", f"{secrets}/")
@@ -161,22 +163,33 @@ def test_the_services_of_compose_work_together_and_end_when_told(stack: Stack) -
     turn = {"user_message": "Where do we deploy?", "assistant_message": "To eu-west-1.", "user_id": "ann"}
     assert stack.ask("memory-ingestion", "/memory/ingest", turn, key)[0] == 202
     until = time.monotonic() + PATIENCE
-    while 'recollect_tasks_total{kind="distill",outcome="done"}' not in stack.ask("worker", "/metrics")[1]:
+    while 'recollect_tasks_total{kind="distill",outcome="done"} 0.0' in stack.ask("worker", "/metrics")[1]:
         assert time.monotonic() < until, "the worker did not do what was put into the queue"
         time.sleep(0.3)
 
     own = stack.run("admin", "keys", "create", "--tenant", "local", "--user", "ann", "--permissions", "read").strip()
     about = {"source": "test", "timestamp": iso(now())}
     event = {"event_type": "memory.fact", "content": "The canary is called Tweety", "user_id": "ann", "metadata": about}
-    password = (stack.folder / "secrets" / "redis_password").read_text().strip()
-    with redis.Redis(port=stack.redis_port, username="recollect", password=password) as publisher:
-        assert publisher.publish("memory.ingest", json.dumps(event)) == 1, "nobody listens"
+    password, secret = (
+        (stack.folder / "secrets" / f"redis_app_{name}").read_text().strip() for name in ("password", "key")
+    )
+    signed = sign(event, Signer("local", "app", secret.encode()), at=now())
+    with redis.Redis(port=stack.redis_port, username="app", password=password) as publisher:
+        assert publisher.publish("memory.ingest", json.dumps(signed)) == 1, "nobody listens"
+        publisher.xadd("recollect:ingest", {"event": json.dumps({**event, "content": "Nobody signed this walrus"})})
     asked = {"query": "what is the canary called"}
     while not (found := stack.ask("memory-retrieval", "/search", asked, own)[1]["results"]):
         assert time.monotonic() < until + PATIENCE, "what was published did not arrive"
         time.sleep(0.3)
     assert "Tweety" in found[0]["content"]
-    assert 'recollect_bus_messages_total{outcome="' in stack.ask("worker", "/metrics")[1]
+    while 'recollect_bus_messages_total{outcome="dead"} 1.0' not in (told := stack.ask("worker", "/metrics")[1]):
+        assert time.monotonic() < until + PATIENCE, "what nobody signed is not dead"
+        time.sleep(0.3)
+    assert 'recollect_bus_messages_total{outcome="added"} 1.0' in told
+    assert 'recollect_ingested_total{way="bus"} 1.0' in told
+    assert stack.ask("worker", "/health")[1]["bus"]["connected"]
+    assert "forged" in stack.run("admin", "bus", "dead")
+    assert json.loads(stack.run("admin", "bus", "drop", "all", "--yes", "--json"))["dropped"] == 1
 
     assert stack.ask("memory-ingestion", "/metrics", key=key)[0] == 403, "they are of all tenants"
     monitor = stack.run(

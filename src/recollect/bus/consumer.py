@@ -21,10 +21,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from recollect.bus.bridge import Bridge
+from recollect.bus.cautions import cautions
 from recollect.bus.connecting import connect, failures
 from recollect.bus.errors import BusUnavailable, Replayed
 from recollect.bus.message import parse
-from recollect.bus.signing import WINDOW, Keyring, check_fresh, verify
+from recollect.bus.signing import WINDOW, Keyring, check_fresh, takes_signed_only, verify
 from recollect.bus.storing import Accepted, record, remember
 from recollect.bus.stream import Entry, Figures, Stream
 from recollect.clock import Clock, now
@@ -80,6 +81,7 @@ class Consumer:
     """One reader of the stream, and the bridge that fills it from the channel.
 
     `memory_of` gives the memory of a scope; it is not closed here. `count` is told what became of how many events.
+    Where it is `hosted`, nobody's word is taken for a user's that is not signed.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class Consumer:
         *,
         count: Callable[[str, int], None] = lambda outcome, n: None,
         patience: Patience | None = None,
+        hosted: bool = False,
         bridge: bool = True,
         name: str | None = None,
     ) -> None:
@@ -104,6 +107,7 @@ class Consumer:
         self._count = count
         self._patience = patience or Patience()
         self._keys = Keyring(settings.redis_keys_file)
+        self._hosted, self._signed_only = hosted, takes_signed_only(settings, hosted=hosted)
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._ready = False  # the group is there
@@ -112,11 +116,15 @@ class Consumer:
         self._later: list[tuple[float, str, float]] = []  # when, which, after what pause
         self._held_at = self._trimmed_at = self._looked_at = self._figured_at = 0.0
         self._figures: Figures | None = None  # as they were lately; None: Redis is away
+        self._well_at = time.monotonic()  # when an event came to an end, or none was left to do
+        self._said = ""  # what it was said to wait for
 
     # -- from outside ----------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin, in threads of its own."""
+        for caution in cautions(self._settings, hosted=self._hosted):
+            logging.getLogger(__name__).warning("%s %s", caution.text, caution.todo)
         if self.bridge is not None:
             self.bridge.start()
         self._thread = threading.Thread(target=self.run, name="recollect-bus", daemon=True)
@@ -141,7 +149,8 @@ class Consumer:
             try:
                 self._look()
                 self.step(self._patience.poll)
-                pause, self.last_error = 0.1, ""
+                pause = 0.1
+                self._goes_on()
             except _Stopped:
                 return
             except Exception as error:  # whatever it is, the stream keeps what is not stored
@@ -149,19 +158,20 @@ class Consumer:
                 self._figured_at = 0.0
                 if isinstance(error, failures()):
                     self._figures = None
-                if self.last_error != type(error).__name__:
-                    self.last_error = type(error).__name__
-                    logging.getLogger(__name__).warning("the bus waits: %s", self.last_error)
+                self._waits_for(error)
                 self._stopping.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
 
     def health(self) -> dict[str, Any]:
         """How it stands, for whoever asks; never an error.
 
-        Once it runs, it tells what its own thread saw last: nobody waits here for a Redis that hangs.
+        Once it runs, it tells what its own thread saw last: nobody waits here for a Redis that hangs. `stalled_seconds`
+        is how long it has had something to do and did nothing: about one while all is well.
         """
         figures = self.figures() if self._thread is None else self._figures
+        stalled = 0.0 if self._thread is None else round(time.monotonic() - self._well_at, 1)
         told: dict[str, Any] = {"connected": figures is not None, "last_error": self.last_error or None}
+        told["stalled_seconds"] = stalled
         if self.bridge is not None:
             told["listening"] = self.bridge.listening
         if figures is None:
@@ -179,13 +189,28 @@ class Consumer:
     def gauges(self) -> Mapping[str, float]:
         """The same for `metrics.watch`; raises while Redis is away."""
         figures = self.stream.figures()
-        return {"bus_lag": float(figures.lag), "bus_dead": float(figures.dead)}
+        oldest = figures.oldest_seconds
+        return {"bus_lag": float(figures.lag), "bus_dead": float(figures.dead), "bus_oldest_seconds": oldest}
 
     def _look(self) -> None:
         """How the stream is, once in a while."""
         if time.monotonic() - self._figured_at >= FIGURES_SECONDS:
             self._figures = self.figures()
             self._figured_at = time.monotonic()
+            if self._figures is not None and not (self._figures.waiting or self._hand or self._later):
+                self._well_at = time.monotonic()
+
+    def _waits_for(self, error: Exception) -> None:
+        """Say once what it waits for: its type and what to do about it. Its words may hold what an event says."""
+        hint = error.hint if isinstance(error, RecollectError) else None
+        self.last_error = type(error).__name__
+        said = f"{self.last_error} ({hint})" if hint else self.last_error
+        if said != self._said:
+            self._said = said
+            logging.getLogger(__name__).warning("the bus waits: %s", said)
+
+    def _goes_on(self) -> None:
+        self.last_error = self._said = ""
 
     # -- one round -------------------------------------------------------------------------------------------------
 
@@ -268,8 +293,8 @@ class Consumer:
         at = self._clock()
         arrived = entry.added_at if entry.added_at < at + WINDOW else at  # a made-up id may be of any time to come
         message = parse(entry.event, arrived=arrived)
-        if message.proof is None and not self._settings.redis_require_signature:
-            return Accepted(entry.id, message, message.scope(self._settings.tenant), speaks=True)
+        if message.proof is None and not self._signed_only:
+            return Accepted(entry.id, message, message.scope(self._settings.tenant), speaks=not self._hosted)
         signer = verify(message, self._keys)
         assert message.proof is not None
         if not self.stream.may_again(entry.event):
@@ -289,7 +314,7 @@ class Consumer:
             nonlocal outcome
             memory = self._memory_of(events[0].scope)
             if events[0].message.kind is None:
-                record(memory, events, self._clock)
+                record(memory, events)
             else:
                 outcome = remember(memory, events[0], self._clock)
 
@@ -313,6 +338,7 @@ class Consumer:
         pause = self._patience.pause * 2 ** (entry.deliveries - 1)
         heapq.heappush(self._later, (time.monotonic() + pause, entry.id, pause))
         self._hand.pop(entry.id, None)
+        self._well_at = time.monotonic()
         self._count("failed", 1)
         logging.getLogger(__name__).warning("an event failed, attempt %d: %s", entry.deliveries, type(error).__name__)
 
@@ -322,6 +348,8 @@ class Consumer:
         while True:
             try:
                 work()
+                if self.last_error:
+                    self._goes_on()
                 return None
             except failures():
                 raise  # nothing goes on without Redis
@@ -329,12 +357,14 @@ class Consumer:
                 if not self._is_store_away(error):
                     return error
                 self._count("waited", 1)
+                self._waits_for(error)
                 pause = self._wait(pause)
 
     def _wait(self, pause: float) -> float:
         if self._stopping.wait(pause):
             raise _Stopped
         self._stay()
+        self._look()
         return min(2 * pause, _LONGEST_PAUSE)
 
     def _is_store_away(self, error: Exception) -> bool:
@@ -354,6 +384,7 @@ class Consumer:
         for id_ in ids:
             self._hand.pop(id_, None)
         self._stored += ids
+        self._well_at = time.monotonic()
         self._count(outcome, len(ids))
         self._acknowledge()
 
@@ -365,6 +396,7 @@ class Consumer:
     def _bury(self, entry: Entry, code: str, reason: str) -> None:
         self.stream.bury(entry, code=code, reason=reason, at=self._clock())
         self._hand.pop(entry.id, None)
+        self._well_at = time.monotonic()
         self._count("dead", 1)
 
     def _stay(self) -> None:

@@ -9,6 +9,10 @@ class BusUnavailable(RecollectError):
     """Redis cannot be reached."""
 
 
+class KeysUnreadable(BusUnavailable):
+    """The file of Redis keys cannot be used as it is."""
+
+
 class BadMessage(InvalidInput):
     """This is not an event."""
 

@@ -6,7 +6,8 @@
      "id"?: "…"}
 
 A signed one also has `tenant`, `key`, `sent_at`, `nonce` and `signature`. Other fields are refused; other metadata is
-the publisher's own, and is kept with a memory. What is the same event is told by `key`: its `id`, or all of its fields.
+the publisher's own, and is kept with a memory. What is the same event is told by `key`: its `id`, or all of its fields
+as they may be kept.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.bus.canonical import canonical, read
 from recollect.bus.errors import BadMessage
@@ -24,6 +25,9 @@ from recollect.errors import InvalidInput
 from recollect.ids import stable_key
 from recollect.model import KINDS, ROLES, Scope, check_id, parse_tags, parse_unit
 from recollect.text import require_text
+
+if TYPE_CHECKING:
+    from recollect.capture.privacy import Privacy
 
 CONVERSATION = "conversation.message"
 TYPES = (CONVERSATION, *(f"memory.{kind}" for kind in KINDS))
@@ -35,7 +39,8 @@ MAX_AHEAD = timedelta(days=1)  # how far another machine's clock may be ahead of
 
 _FIELDS = ("event_type", "content", "user_id", "metadata", "id")
 _SIGNED = ("tenant", "key", "sent_at", "nonce", "signature")
-_KNOWN = ("source", "timestamp", "session_id", "role", "context_id", "tags", "importance", "why")
+_NAMES = ("source", "timestamp", "session_id", "role", "context_id", "importance")
+_KNOWN = (*_NAMES, "tags", "why")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,15 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One event. `key` is the same for an event that was published twice."""
+    """One event; `id` is what its publisher calls it, `said` all that it says."""
 
     type: str
     content: str
     user: str
     source: str
     at: datetime
-    key: str
+    id: str | None = None
+    said: Mapping[str, Any] = field(default_factory=dict, repr=False)
     session: str | None = None
     role: str = "user"
     project: str | None = None
@@ -73,6 +79,18 @@ class Message:
     def kind(self) -> str | None:
         """The kind of memory it is to become; None for a message of a conversation."""
         return None if self.type == CONVERSATION else self.type.removeprefix("memory.")
+
+    def key(self, privacy: Privacy) -> str:
+        """What makes it this event, however often it was published: its id, else all that it says, cleaned.
+
+        It is the same on every machine, and no hash of a secret: who has the rows could try which one it was.
+        """
+        if self.id is not None:
+            return stable_key("bus", "id", self.id)
+        metadata = self.said["metadata"]
+        told = {name: value if name in _NAMES else privacy.value(value) for name, value in metadata.items()}
+        clean = canonical({**self.said, "content": privacy.value(self.content), "metadata": told})
+        return hashlib.sha256(privacy.same(clean.decode()).encode()).hexdigest()[:32]
 
     def scope(self, tenant: str) -> Scope:
         """Whose memory it is for."""
@@ -118,7 +136,8 @@ def _message(given: dict[str, Any], arrived: datetime) -> Message:
         user=_name(given.get("user_id"), "user_id"),
         source=_name(metadata.get("source"), "metadata.source"),
         at=at,
-        key=_key(given),
+        id=None if given.get("id") is None else _name(given["id"], "id"),
+        said=_written({name: given[name] for name in _FIELDS if given.get(name) is not None}),
         session=_optional(metadata, "session_id"),
         role=role,
         project=_optional(metadata, "context_id"),
@@ -130,12 +149,10 @@ def _message(given: dict[str, Any], arrived: datetime) -> Message:
     )
 
 
-def _key(given: Mapping[str, Any]) -> str:
-    """What makes it this event: the id its publisher gave it, else all that it says."""
-    if given.get("id") is not None:
-        return stable_key("bus", "id", _name(given["id"], "id"))
-    said = {name: given[name] for name in _FIELDS if given.get(name) is not None}
-    return hashlib.sha256(canonical(said)).hexdigest()[:32]
+def _written(said: dict[str, Any]) -> dict[str, Any]:
+    """The same; BadMessage for what cannot be written in the one form that is signed."""
+    canonical(said)
+    return said
 
 
 def _proof(given: dict[str, Any]) -> Proof:

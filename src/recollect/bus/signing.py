@@ -19,15 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from recollect.bus.canonical import canonical, read
-from recollect.bus.errors import BadMessage, BusUnavailable, Forged, Replayed
+from recollect.bus.errors import BadMessage, Forged, KeysUnreadable, Replayed
 from recollect.bus.message import Message
 from recollect.clock import iso
 from recollect.model import check_id
+from recollect.settings import Settings
 
 WINDOW = timedelta(minutes=5)  # how far the times of signing and of arrival may be apart
 SHORTEST = 32  # characters of a secret
+MOUNTED = Path("/run/secrets")  # what a container engine mounts there is for that container alone, whatever its mode
 _HEX = re.compile(r"[0-9a-f]{64}")
-_FORM = 'It looks like {"acme": {"backend": "a secret of 32 characters or more"}}.'
+_FORM = 'redis_keys_file looks like {"acme": {"backend": "a secret of 32 characters or more"}}.'
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,10 @@ class Keyring:
         self._stamp: tuple[int, ...] | None = None
         self._signers: dict[tuple[str, str], Signer] = {}
 
+    def check(self) -> None:
+        """KeysUnreadable when the file cannot be used as it is."""
+        self._refresh()
+
     def find(self, tenant: str, key: str | None = None) -> Signer | None:
         """The key of this name; without a name, the tenant's first."""
         self._refresh()
@@ -65,13 +71,23 @@ class Keyring:
                 return
             text = self._file.read_bytes()
         except OSError as error:
-            raise BusUnavailable(
+            raise KeysUnreadable(
                 f"the file of Redis keys cannot be read: {error.strerror}", hint="See the setting redis_keys_file."
             ) from None
-        if os.name == "posix" and stat.S_IMODE(info.st_mode) & 0o027:
-            raise BusUnavailable("others may read or change the file of Redis keys", hint="Make it private: chmod 600.")
+        if os.name == "posix" and stat.S_IMODE(info.st_mode) & (0o022 if self._is_mounted() else 0o027):
+            raise KeysUnreadable(
+                "others may read or change the file of Redis keys", hint="Make redis_keys_file private: chmod 600."
+            )
         self._signers = _signers(text)
         self._stamp = stamp
+
+    def _is_mounted(self) -> bool:
+        return self._file is not None and self._file.is_relative_to(MOUNTED)
+
+
+def takes_signed_only(settings: Settings, *, hosted: bool) -> bool:
+    """Whether an event that nobody signed is refused: where others are served it is, unless the operator says so."""
+    return settings.redis_require_signature or (hosted and not settings.redis_allow_unsigned)
 
 
 def sign(event: Mapping[str, Any], signer: Signer, *, at: datetime, nonce: str | None = None) -> dict[str, Any]:
@@ -114,7 +130,7 @@ def _signers(text: bytes) -> dict[tuple[str, str], Signer]:
             raise BadMessage
         found = [_signer(tenant, key, value) for tenant, keys in given.items() for key, value in keys.items()]
     except (BadMessage, ValueError):
-        raise BusUnavailable("the file of Redis keys is not what it should be", hint=_FORM) from None
+        raise KeysUnreadable("the file of Redis keys is not what it should be", hint=_FORM) from None
     return {(signer.tenant, signer.key): signer for signer in found}
 
 

@@ -2,7 +2,7 @@
 
 A message of a conversation is recorded under the event's key, so that the store knows it again. Anything else becomes a
 memory whose id is made of that key: the second time it is there already. Nobody saw the user say it, so its origin is
-`import`, and what is said to be a preference is kept as a note that the user can confirm.
+`import`, and what is said to be a preference is kept as a note that the user can confirm. Secrets are taken out first.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.bus.message import Message
-from recollect.capture.exchange import events_of
 from recollect.clock import Clock
 from recollect.model import Scope
 
 if TYPE_CHECKING:
+    from recollect.capture.privacy import Privacy
     from recollect.facade import Recollect
 
 FLAVOR = "redis"
@@ -33,19 +33,18 @@ class Accepted:
     speaks: bool
 
 
-def record(memory: Recollect, events: Sequence[Accepted], clock: Clock) -> None:
+def record(memory: Recollect, events: Sequence[Accepted]) -> None:
     """Keep messages of conversations, all in one transaction. They are of one scope, and all speak or none does."""
-    exchanges = [_exchange(one.message) for one in events]
-    if events[0].speaks:
-        memory.record_many(exchanges)
-    else:
-        memory.store.sessions.append(memory.scope, events_of(exchanges, now=clock(), speaks=False))
+    from recollect.pipeline.cleaning import privacy_of
+
+    privacy = privacy_of(memory.settings)
+    memory.take_in([_exchange(one.message, privacy) for one in events], speaks=events[0].speaks)
 
 
 def remember(memory: Recollect, event: Accepted, clock: Clock) -> str:
     """Keep one memory; returns what became of it."""
     from recollect.distill.memory import new_memory
-    from recollect.pipeline.cleaning import without_secrets
+    from recollect.pipeline.cleaning import privacy_of, without_secrets
 
     message = event.message
     own = {"published": dict(message.more)} if message.more else {}
@@ -63,12 +62,13 @@ def remember(memory: Recollect, event: Accepted, clock: Clock) -> str:
     }
     clean, _ = without_secrets(given, memory.settings)
     made = new_memory(clean, project=memory.scope.project, now=clock())
-    return memory.settle(replace(made, id=memory_id(memory.scope, message))).outcome
+    key = message.key(privacy_of(memory.settings))
+    return memory.settle(replace(made, id=memory_id(memory.scope, message, key))).outcome
 
 
-def memory_id(scope: Scope, message: Message) -> str:
+def memory_id(scope: Scope, message: Message, key: str) -> str:
     """The id of the memory an event becomes: a UUID of version 7 that the event alone decides."""
-    words = (scope.tenant, scope.user, scope.project or "", message.key)
+    words = (scope.tenant, scope.user, scope.project or "", key)
     tail = int.from_bytes(hashlib.sha256("\0".join(words).encode()).digest()[:10])
     millis = max(0, int(message.at.timestamp() * 1000)) & ((1 << 48) - 1)
     value = millis << 80 | 0x7 << 76 | (tail >> 62 & 0xFFF) << 64 | 0b10 << 62 | tail & ((1 << 62) - 1)
@@ -76,11 +76,11 @@ def memory_id(scope: Scope, message: Message) -> str:
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
-def _exchange(message: Message) -> dict[str, Any]:
+def _exchange(message: Message, privacy: Privacy) -> dict[str, Any]:
     return {
         "session": message.session or f"{FLAVOR}:{message.at:%Y-%m-%d}",
         "role": message.role,
         "content": message.content,
         "occurred_at": message.at,
-        "key": message.key,
+        "key": message.key(privacy),
     }

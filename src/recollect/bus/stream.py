@@ -166,6 +166,17 @@ class Stream:
 
     def requeue(self, letter_id: str) -> str:
         """Put a dead letter back into the stream; returns its new id there."""
+        letter = self.letter(letter_id)
+        if letter.cut:
+            raise NotFound("of this one only the beginning was kept: it was too large")
+        with self.redis.pipeline(transaction=True) as both:
+            both.set(self._again_key(letter.event), "1", ex=AGAIN_SECONDS)
+            both.xadd(self.name, {FIELD: letter.event})
+            both.xdel(self.dead_name, letter.id)
+            return _text(both.execute()[1])
+
+    def letter(self, letter_id: str) -> DeadLetter:
+        """One dead letter; NotFound when there is none of this id."""
         from redis.exceptions import ResponseError
 
         try:
@@ -174,14 +185,21 @@ class Stream:
             found = []
         if not found:
             raise NotFound(f"no dead letter {letter_id[:60]}", hint="`recollect bus dead` shows them.")
-        letter = _letter(*found[0])
-        if letter.cut:
-            raise NotFound("of this one only the beginning was kept: it was too large")
-        with self.redis.pipeline(transaction=True) as both:
-            both.set(self._again_key(letter.event), "1", ex=AGAIN_SECONDS)
-            both.xadd(self.name, {FIELD: letter.event})
-            both.xdel(self.dead_name, letter_id)
-            return _text(both.execute()[1])
+        return _letter(*found[0])
+
+    def drop(self, letter_id: str) -> int:
+        """Take one dead letter away for good; returns how many that were."""
+        return int(self.redis.xdel(self.dead_name, self.letter(letter_id).id))
+
+    def last_dead(self) -> str | None:
+        """The id of the newest dead letter."""
+        found = self.redis.xrevrange(self.dead_name, count=1)
+        return _text(found[0][0]) if found else None
+
+    def drop_dead(self, until: str) -> int:
+        """Take all dead letters up to this one away for good; returns how many. What died later stays."""
+        millis, number = _order(until)
+        return int(self.redis.xtrim(self.dead_name, minid=f"{millis}-{number + 1}", approximate=False))
 
     def may_again(self, event: bytes) -> bool:
         """Whether somebody who may requeue did so with this event: then it may be older than others."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_ONE = {"memories": "memory"}
+_ONE = {"memories": "memory", "entries": "entry"}
 
 
 def in_words(counts: Mapping[str, int]) -> str:

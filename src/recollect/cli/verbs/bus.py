@@ -1,11 +1,16 @@
-"""`recollect bus`: how the events stand that come by Redis; dead letters and putting one back; publishing one."""
+"""`recollect bus`: how the events stand that come by Redis; dead letters, putting back or dropping them; publishing.
+
+What is dropped is gone for good, so it asks first; without a terminal it needs --yes.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from recollect.cli.opening import Place, find_place
 from recollect.cli.values import whole
+from recollect.cli.wording import counted
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -14,17 +19,20 @@ if TYPE_CHECKING:
     from recollect.bus.stream import DeadLetter, Stream
     from recollect.cli.output import Output
 
-ACTIONS = ("status", "dead", "requeue", "publish")
+ACTIONS = ("status", "dead", "requeue", "drop", "publish")
+_PAGE = 100  # dead letters read at once: one may be a megabyte
 
 
 def configure(parser: ArgumentParser) -> None:
     parser.add_argument("action", nargs="?", choices=ACTIONS, default="status", help="default: status")
     parser.add_argument(
-        "what", nargs="?", metavar="ID|TEXT", help="requeue: which dead letter, or `all`; publish: what"
+        "what", nargs="?", metavar="ID|TEXT", help="requeue, drop: which dead letter, or `all`; publish: what"
     )
     parser.add_argument("--limit", type=whole, default=20, metavar="N", help="dead: how many, newest first (20)")
     parser.add_argument("--before", metavar="ID", help="dead: those older than this one")
     parser.add_argument("--show", action="store_true", help="dead: the events themselves too")
+    parser.add_argument("--yes", action="store_true", help="drop: do not ask")
+    parser.add_argument("--dry-run", action="store_true", help="drop: say how many would go, and stop")
     parser.add_argument("--type", metavar="TYPE", help="publish: conversation.message (default), memory.fact …")
     parser.add_argument("--session", metavar="ID", help="publish: which conversation")
     parser.add_argument("--role", metavar="ROLE", help="publish: user (default), assistant, tool or system")
@@ -34,7 +42,8 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Output) -> int:
-    needs = {"requeue": "the id of a dead letter, or `all`", "publish": "a text"}
+    letter = "the id of a dead letter, or `all`"
+    needs = {"requeue": letter, "drop": letter, "publish": "a text"}
     if (args.what is not None) != (args.action in needs):
         raise InvalidInput(
             f"bus {args.action} needs {needs[args.action]}" if args.action in needs else "too many words"
@@ -51,6 +60,8 @@ def run(args: Namespace, console: Output) -> int:
                 return _publish(args, place, console)
             if args.action == "requeue":
                 return _requeue(args.what, stream, console)
+            if args.action == "drop":
+                return _drop(args, stream, console)
             return _dead(args, stream, console) if args.action == "dead" else _status(place, stream, console)
     finally:
         client.close()
@@ -62,11 +73,10 @@ def _status(place: Place, stream: Stream, console: Output) -> int:
         names = ("lag", "waiting", "pending", "dead", "oldest_seconds", "length", "readers")
         console.document({"stream": stream.name, **{name: getattr(figures, name) for name in names}})
         return 0
-    console.line(("stream   ", "dim"), f"{stream.name}, {figures.length:,} entries, group {stream.group}")
+    console.line(("stream   ", "dim"), f"{stream.name}, {counted(figures.length, 'entries')}, group {stream.group}")
     console.line(("channel  ", "dim"), settings.redis_channel)
-    console.line(
-        ("to store ", "dim"), f"{figures.lag:,} ({figures.pending:,} given to one of {figures.readers:,} readers)"
-    )
+    given = f"{figures.pending:,} given to {counted(figures.readers, 'readers')}"
+    console.line(("to store ", "dim"), f"{figures.lag:,} ({given})")
     if figures.lag:
         console.line(("oldest   ", "dim"), f"{figures.oldest_seconds:,.0f} seconds")
     console.line(
@@ -110,15 +120,42 @@ def _text(letter: DeadLetter) -> str:
 
 
 def _requeue(what: str, stream: Stream, console: Output) -> int:
-    ids = [what]
-    if what == "all":
-        letters = stream.dead(1_000)
-        ids = [letter.id for letter in reversed(letters) if not letter.cut]
+    ids = [what] if what != "all" else [letter.id for letter in _every(stream) if not letter.cut][::-1]
     made = {id_: stream.requeue(id_) for id_ in ids}
     if console.json:
         console.document({"requeued": made})
     else:
         console.line(f"Put back: {len(made):,}." if what == "all" else f"Put back as {made[what]}.")
+    return 0
+
+
+def _every(stream: Stream) -> Iterator[DeadLetter]:
+    """All dead letters there are now, newest first."""
+    before = None
+    while page := stream.dead(_PAGE, before):
+        yield from page
+        before = page[-1].id
+
+
+def _drop(args: Namespace, stream: Stream, console: Output) -> int:
+    last = stream.last_dead() if args.what == "all" else stream.letter(args.what).id
+    number = 0 if last is None else stream.figures().dead if args.what == "all" else 1
+    if last is None or args.dry_run:
+        return _dropped(console, number, dry_run=args.dry_run)
+    what = counted(number, "dead letters")
+    if not args.yes and not console.can_ask:
+        raise InvalidInput(f"this would drop {what}", hint="Give --yes to do it, or --dry-run to look first.")
+    if not args.yes and not console.confirm(f"Drop {what} for good?"):
+        console.line("Nothing was dropped.")
+        return 0
+    return _dropped(console, stream.drop_dead(until=last) if args.what == "all" else stream.drop(last), dry_run=False)
+
+
+def _dropped(console: Output, number: int, *, dry_run: bool) -> int:
+    if console.json:
+        console.document({"dry_run": dry_run, "dropped": number})
+    else:
+        console.line(f"{'Would drop' if dry_run else 'Dropped'} {counted(number, 'dead letters')}.")
     return 0
 
 

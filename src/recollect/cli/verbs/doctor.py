@@ -45,7 +45,7 @@ def findings(place: Place, *, deep: bool = False) -> list[Finding]:
     """All that is looked at, and how it is; nothing is changed."""
     covered: list[Covered] = []
     looked = [*_directory(place), *_database(place, covered, deep=deep), *_embedder(place)]
-    return [*looked, *_language_model(place), *_agents(place, covered)]
+    return [*looked, *_language_model(place), *_bus(place), *_agents(place, covered)]
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------
@@ -278,6 +278,13 @@ def _unanswered(memory: Recollect) -> list[Finding]:
     text = f"{model.name} has not answered the last {calls:,} calls, the latest at {last:%Y-%m-%d %H:%M} UTC"
     todo = "Check llm, llm_url, llm_model and the key; until it answers, sessions are distilled by rules alone."
     return [Finding("language model", "bad", text, todo)]
+
+
+def _bus(place: Place) -> list[Finding]:
+    """What comes by Redis; nothing is said when none is set."""
+    from recollect.cli.buscheck import look
+
+    return look(place.loaded.settings)
 
 
 def _agents(place: Place, covered: list[Covered]) -> list[Finding]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
-    from recollect.metrics import Metrics
+    from recollect.cli.workerhealth import WorkerHealth
     from recollect.pipeline.tasks import Done, TaskWorker
     from recollect.serving import Serving
     from recollect.store.queueport import Backlog
@@ -39,49 +39,56 @@ def configure(parser: ArgumentParser) -> None:
         help="store events that come by Redis too (default: when redis_url is set); not with --once",
     )
     parser.add_argument("--hosted", action="store_true", help="for a server that others use: their quotas hold")
-    parser.add_argument("--metrics-port", type=whole, metavar="N", help="tell its figures there: GET /metrics, no key")
+    parser.add_argument(
+        "--metrics-port", type=whole, metavar="N", help="tell there how it is: GET /metrics and /health, no key"
+    )
     parser.add_argument(
         "--metrics-host", default="127.0.0.1", metavar="NAME", help="for whom: this machine (default), or an address"
     )
 
 
 def run(args: Namespace, console: Output) -> int:
+    from recollect.http import logs
     from recollect.pipeline.tasks import TaskWorker
     from recollect.serving import Serving
 
     if not 1 <= args.threads <= 64:
         raise InvalidInput("--threads is 1 to 64")
     place = find_place(args, everywhere=True)
+    if not args.once:  # else somebody reads along, or a timer keeps what it says
+        logs.set_up(requests=False)
     with asked_to_stop() as stop:
         serving = Serving(place.loaded.settings, hosted=args.hosted)
         try:
-            with _figures(args, serving) as metrics, _bus(args, serving, metrics):
+            with _figures(args, serving) as health, _bus(args, serving, health):
                 parts = (serving.store, serving.memory, serving.settings, serving.clock)
-                worker = TaskWorker(*parts, threads=args.threads, on_done=_counting(metrics))
+                worker = TaskWorker(*parts, threads=args.threads, on_done=_counting(health))
                 return _once(worker, serving, console) if args.once else _always(worker, stop, console)
         finally:
             serving.close()
 
 
 @contextmanager
-def _figures(args: Namespace, serving: Serving) -> Iterator[Metrics | None]:
-    """The figures of this process, told on a port of their own; None when nobody asks for them."""
+def _figures(args: Namespace, serving: Serving) -> Iterator[WorkerHealth | None]:
+    """The figures and the health of this process, told on a port of their own; None when nobody asks for them."""
     if args.metrics_port is None or args.once:
         yield None
         return
+    from recollect.cli.workerhealth import WorkerHealth
     from recollect.metrics import Listener, Metrics, watch_store
 
     metrics = Metrics()
     watch_store(metrics, serving.store, serving.settings, clock=serving.clock, hosted=args.hosted)
-    listener = Listener(metrics, args.metrics_port, args.metrics_host)
+    health = WorkerHealth(metrics, serving.settings)
+    listener = Listener(metrics, args.metrics_port, args.metrics_host, health=health.tell)
     try:
-        yield metrics
+        yield health
     finally:
         listener.close()
 
 
 @contextmanager
-def _bus(args: Namespace, serving: Serving, metrics: Metrics | None) -> Iterator[None]:
+def _bus(args: Namespace, serving: Serving, health: WorkerHealth | None) -> Iterator[None]:
     """What is published on Redis is stored while this is open."""
     settings = serving.settings
     wanted = bool(settings.redis_url) if args.bus is None else args.bus
@@ -90,10 +97,12 @@ def _bus(args: Namespace, serving: Serving, metrics: Metrics | None) -> Iterator
         return
     from recollect.bus.consumer import Consumer
 
-    count = (lambda outcome, n: None) if metrics is None else metrics.bus
-    consumer = Consumer(settings.redis_url, serving.memory, settings, serving.clock, count=count)
-    if metrics is not None:
-        metrics.watch("bus", consumer.gauges)
+    count = (lambda outcome, n: None) if health is None else health.metrics.bus
+    parts = (settings.redis_url, serving.memory, settings, serving.clock)
+    consumer = Consumer(*parts, count=count, hosted=args.hosted)
+    if health is not None:
+        health.metrics.watch("bus", consumer.gauges)
+        health.bus = consumer
     consumer.start()
     try:
         yield
@@ -101,10 +110,11 @@ def _bus(args: Namespace, serving: Serving, metrics: Metrics | None) -> Iterator
         consumer.stop()
 
 
-def _counting(metrics: Metrics | None) -> Callable[[Done], None]:
+def _counting(health: WorkerHealth | None) -> Callable[[Done], None]:
     def count(done: Done) -> None:
-        if metrics is not None:
-            metrics.task(done.kind, done.outcome, done.seconds)
+        if health is not None:
+            health.metrics.task(done.kind, done.outcome, done.seconds)
+            health.ended(done.outcome)
 
     return count
 
