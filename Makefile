@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 WEIGHTS := .cache/models/all-MiniLM-L6-v2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test quick lint soak bench docs clean
+.PHONY: help demo test quick lint soak bench docs pictures clean
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
@@ -49,6 +49,9 @@ bench: $(READY) $(WEIGHTS)/model.safetensors  ## speed on this machine; quality 
 
 docs: $(READY)  ## write the generated parts of docs/ again
 	$(BIN)/python tools/write_reference.py
+
+pictures: $(READY)  ## take the pictures of every page again; needs a browser
+	$(BIN)/python tools/write_pictures.py
 
 clean:  ## remove what was made here
 	rm -rf $(VENV) .cache build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -280,6 +280,10 @@ PAGES: dict[str, tuple[str, Asks]] = {
         "/page/patterns/{pattern_id}",
         lambda has, any_: f"/page/patterns/{any_.choice(has.patterns)}",
     ),
+    "/page/patterns/…/merge": (
+        "/page/patterns/{pattern_id}/merge",
+        lambda has, any_: at(f"/page/patterns/{has.patterns[0]}/merge", into=any_.choice(has.patterns[1:])),
+    ),
     "/page/insights": ("/page/insights", lambda has, any_: "/page/insights"),
     "/page/insights, a year": ("/page/insights", lambda has, any_: at("/page/insights", days="365")),
     "/page/enter": ("/page/enter", lambda has, any_: "/page/enter"),

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from recollect import clock as time
-from recollect.capture.exchange import Exchange, events_of
+from recollect.capture.exchange import Exchange
 from recollect.clock import Clock, TimeLike
 from recollect.distill.memory import new_memory
 from recollect.errors import Conflict, InvalidInput, ModelError, NotAllowed, NotFound, ScopeError
@@ -46,7 +46,7 @@ from recollect.recall.meaning import UNSET, Meaning
 from recollect.settings import Settings
 from recollect.settings import load as load_settings
 from recollect.store.port import Filter, Health, Receipt, Store, Upkeep
-from recollect.text import estimate_tokens, require_text
+from recollect.text import estimate_tokens
 
 if TYPE_CHECKING:
     from recollect.distill.digest import Digest
@@ -60,11 +60,13 @@ if TYPE_CHECKING:
     from recollect.pipeline.curating import Patterns
     from recollect.pipeline.distilling import Distilled
     from recollect.pipeline.drain import Drained
+    from recollect.pipeline.freshness import Freshness
     from recollect.pipeline.insights import Insights
     from recollect.pipeline.jobs import Ran
     from recollect.pipeline.maintaining import Work
     from recollect.pipeline.prepare import Prepared
     from recollect.pipeline.ranking import Ranking
+    from recollect.pipeline.recording import Recorded
     from recollect.pipeline.settling import Settled
     from recollect.pipeline.sharing import Contexts
     from recollect.pipeline.sweep import Report
@@ -93,6 +95,7 @@ class Recollect:
         reads: Reads | None = None,
         readying: Readying | None = None,
         ring: Callable[[], None] | None = None,
+        freshness: Freshness | None = None,
         speaks: bool = True,
     ) -> None:
         """`hosted`: one of many memories over a store that another opened and closes, and that lends them what they
@@ -107,6 +110,7 @@ class Recollect:
         self._count_tokens = count_tokens
         self._hosted, self._speaks = hosted, speaks
         self._meaning = meaning or Meaning(store, settings, embedder)
+        self._freshness = freshness
         self._reads = reads or Reads(store, scope, clock)
         self._worker = Worker(self._background) if background and not hosted else None
         self._ring = ring or (self._worker.ring if self._worker else lambda: None)
@@ -172,17 +176,31 @@ class Recollect:
     def record(
         self, session: str, role: str, content: str, occurred_at: TimeLike | None = None, *, key: str | None = None
     ) -> str:
-        """Keep one message of a conversation; returns its id. The same message given again is the same event."""
+        """Keep one message of a conversation; returns its id. The same message given again is the same event.
+
+        Secrets are taken out first, and what stands between `<private>` and `</private>`.
+        """
         exchange = {"session": session, "role": role, "content": content, "occurred_at": occurred_at, "key": key}
         return self.record_many([exchange])[0]
 
     def record_many(self, exchanges: Iterable[Exchange]) -> list[str]:
         """Keep many messages in one transaction: (session, role, content[, occurred_at]) or mappings; returns ids."""
-        events = events_of(exchanges, now=self._clock(), speaks=self._speaks)
-        if events:
-            self.store.sessions.append(self.scope, events)
+        return list(self.take_in(exchanges).ids)
+
+    def take_in(
+        self, exchanges: Iterable[Exchange], titles: Mapping[str, str] | None = None, *, speaks: bool = True
+    ) -> Recorded:
+        """The same, with what sessions are called, by their ids; returns ids, and how many secrets were taken out.
+
+        Not `speaks`: nobody vouches for these that the user's words are the user's.
+        """
+        from recollect.pipeline.recording import record
+
+        given = (self.store, self.scope, self.settings, exchanges)
+        done = record(*given, now=self._clock(), titles=titles, speaks=speaks and self._speaks)
+        if done.ids:
             self._ring()
-        return [event.id for event in events]
+        return done
 
     def remember(
         self,
@@ -419,9 +437,14 @@ class Recollect:
         own = self.store.use.ranking(self.scope)
         ways: dict[str, Any] = {"profile": profile, "abstain": abstain, "weights": own.weights if own else None}
         question = question_of(query, where, tiers, limit, self.settings, **ways)
-        vector, note = self._meaning.vector(question.text, mode, self.scope.tenant)
-        found = answer(self.store, self.scope, question, vector, note, self._look(at))
-        return self.contexts.beside(found, contexts, question, vector, note) if contexts else found
+        look, shared = self._look(at), (contexts,) if isinstance(contexts, str) else tuple(contexts)
+
+        def ask() -> Recall:
+            vector, note = self._meaning.vector(question.text, mode, self.scope.tenant)
+            found = answer(self.store, self.scope, question, vector, note, look)
+            return self.contexts.beside(found, shared, question, vector, note) if shared else found
+
+        return ask() if self._freshness is None or mode == "lexical" else self._freshness.answer(self.scope, ask)
 
     @property
     def contexts(self) -> Contexts:
@@ -561,8 +584,12 @@ class Recollect:
     # -- sessions --------------------------------------------------------------------------------------------------
 
     def ensure_session(self, session: str, title: str | None = None) -> Session:
-        """The session, made if absent; its title set if given."""
-        title = None if title is None else require_text(title, "title", 500)
+        """The session, made if absent; its title set if given, without secrets."""
+        if title is not None:
+            from recollect.pipeline.cleaning import privacy_of
+            from recollect.pipeline.recording import clean_title
+
+            title = clean_title(title, privacy_of(self.settings))
         return self.store.sessions.ensure(self.scope, check_id(session, "session"), at=self._clock(), title=title)
 
     def sessions(self, limit: int = 100, offset: int = 0) -> list[Session]:
@@ -610,6 +637,11 @@ class Recollect:
         return self.store.memories.find(
             self.scope, self.filter(**filters), limit=check_limit(limit), offset=max(0, offset)
         )
+
+    def forgotten(self, limit: int = 100, offset: int = 0, **filters: Any) -> list[Memory]:
+        """What was softly forgotten and can be brought back, the latest first, filtered like `recall`."""
+        where = self.filter(**{"archived": True, "history": True, **filters})
+        return self.store.memories.forgotten(self.scope, where, limit=check_limit(limit), offset=max(0, offset))
 
     def versions(self, memory_id: str) -> list[MemoryVersion]:
         """How a memory read before, oldest first."""
@@ -670,6 +702,20 @@ class Recollect:
         kept = self.store.memories.update(self.scope, new, at=self._clock(), note="update")
         if new.content != memory.content:
             take_apart(self.store, self.scope, kept, self._clock())
+        self._changed()
+        return kept
+
+    def to_project(self, memory_id: str, project: str | None, *, expected_version: int | None = None) -> Memory:
+        """Put a memory into another project, or with None into no project, with what it took the place of.
+
+        What holds there is worked out again. Only a memory that was opened outside of any project can do it.
+        """
+        from recollect.pipeline.rehoming import rehome
+
+        memory = self.get(memory_id)
+        if memory.trust == "user":
+            self._require_speech()  # agents of the other project are told it as the user's own word
+        kept = rehome(self.store, self.scope, memory, project, self._clock, expected_version=expected_version)
         self._changed()
         return kept
 
@@ -843,8 +889,8 @@ class Recollect:
         return self.store.keeping.health(deep=deep)
 
     def export(self) -> Iterator[dict[str, Any]]:
-        """Everything in scope, as records for JSON Lines."""
-        from recollect.store.portable import export
+        """Everything in scope, as records for JSON Lines; before the first is given, the audit notes it."""
+        from recollect.pipeline.exporting import export
 
         return export(self.store, self.scope, now=self._clock())
 

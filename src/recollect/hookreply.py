@@ -4,7 +4,7 @@ In: the record that was just put on the disk. Out: one JSON object for the hosts
 nothing is also the answer to everything that is missing, damaged, not ours, or too late. No database and no JSON of
 ours is read: a start's answer lies ready as bytes, a prompt's comes from the warm process or from a prepared index.
 All that is computed for a start is whether anybody reads what hooks leave (`unread`). What was said is noted in a line
-of the file `shown`, for `pipeline/showing.py`.
+of the file `shown`, for `pipeline/showing.py`, and kept word for word in `told/`, for `pipeline/told.py`.
 Loaded by the hook after the record is safe, so it imports only what is small.
 """
 
@@ -34,7 +34,7 @@ EVENTS = {
     "cursor": {"sessionStart": START},
     "opencode": {"SessionStart": START, "UserPromptSubmit": PROMPT},
 }
-PREPARED, MODE, SAID, SHOWN = "prepared", "mode", "said", "shown"
+PREPARED, MODE, SAID, SHOWN, TOLD = "prepared", "mode", "said", "shown", "told"
 NUDGE = (
     "Earlier sessions are remembered: when history would help, ask the memory-recall subagent, or search with the "
     "memory_search tool. [recollect:6073f97d8bd4]"
@@ -51,7 +51,7 @@ _LEVELS = 64  # directories above the working directory that are looked up
 _ASK_SECONDS = 0.025
 _RESETS = ("clear", "compact")  # reasons to start after which the agent knows nothing of what it was told
 _SAID_BEGIN, _SAID_END = "<hook_context>", "</hook_context>"
-_BLOCK = b"[recollect:"  # before the name of a block
+_BLOCK, _NAME_CHARS = b"[recollect:", 12  # before the name of a block, and how long that is
 _OURS = "<recollect-task"  # how the prompts that we ourselves give to models begin
 
 
@@ -111,7 +111,7 @@ def _reply(data_dir: str, agent: str, body: bytes, env: Mapping[str, str], until
     event = events.get(name) if isinstance(name, str) else None
     if event is None:
         return b""
-    with _Folder(data_dir) as data:
+    with _Folder(data_dir) as data, _Told(data.handle) as texts:
         session = given.get("session_id")
         said = _Said(data.handle, session if isinstance(session, str) else "")
         if event == START:
@@ -121,7 +121,7 @@ def _reply(data_dir: str, agent: str, body: bytes, env: Mapping[str, str], until
                 text = _recalled(_Asked(data_dir, data, prepared, agent, given), said, until)
             answer = _envelope(str(name), text) if text else b""
         if answer and (event == START or said.told):
-            _note(data.handle, event, agent, given, answer, said.told)
+            texts.keep(_note(data.handle, event, agent, given, answer, said.told), answer)
     return answer
 
 
@@ -314,31 +314,71 @@ class _Said:
             os.close(handle)
 
 
-def _note(folder: int, event: str, agent: str, given: Mapping[str, Any], answer: bytes, names: list[int]) -> None:
+class _Told:
+    """Keeps what was printed, each block once under its name.
+
+    The directory is opened before any text is read. Who forgets something takes the texts away first, then it: whoever
+    opened it before that can put nothing into it any more, and whoever opens it later reads nothing that was forgotten.
+    """
+
+    def __init__(self, data: int) -> None:
+        try:
+            self._handle = hook.open_private(TOLD, data)
+        except OSError:
+            self._handle = -1  # then nobody can read it later
+
+    def __enter__(self) -> _Told:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+    def keep(self, block: str, answer: bytes) -> None:
+        """Keep the answer that holds this block, unless it is there."""
+        if self._handle < 0 or len(block) != _NAME_CHARS or not (block.isascii() and block.isalnum()):
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            handle = os.open(block, flags, 0o600, dir_fd=self._handle)
+        except OSError:
+            return
+        try:
+            os.write(handle, answer)
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+
+
+def _note(folder: int, event: str, agent: str, given: Mapping[str, Any], answer: bytes, names: list[int]) -> str:
     """One line that tells what was put before whom and when: the name of the block, and on a prompt of each entry.
 
-    It begins with a line end too, so that one that was cut off costs nothing but itself.
+    It begins with a line end too, so that one that was cut off costs nothing but itself. Returns the block's name, or
+    nothing when it could not be noted.
     """
     flavor = "cursor" if "cursor_version" in given or "conversation_id" in given else agent
     session = given.get("conversation_id") or given.get("session_id")
     at = answer.find(_BLOCK) + len(_BLOCK)
-    block = answer[at : at + 12].decode("ascii", "replace")
+    block = answer[at : at + _NAME_CHARS].decode("ascii", "replace")
     if not isinstance(session, str) or len(session) > 255 or at < len(_BLOCK):
-        return
+        return ""
     entries = ",".join([f"{name:016x}" for name in names]) if event == PROMPT else ""
     line = f"\n{time.time_ns()} {event} {flavor} {block} {session.encode('utf-8', 'replace').hex()} {entries}\n"
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         handle = os.open(SHOWN, flags, 0o600, dir_fd=folder)
     except OSError:
-        return  # then nobody can tell where it was shown
+        return ""  # then nobody can tell where it was shown
     try:
-        if os.fstat(handle).st_size < MAX_SHOWN:
-            os.write(handle, line.encode())
+        if os.fstat(handle).st_size >= MAX_SHOWN:
+            return ""
+        os.write(handle, line.encode())
     except OSError:
-        pass
+        return ""
     finally:
         os.close(handle)
+    return block
 
 
 def _nearest(folder: _Folder, directory: object, ending: str, limit: int) -> bytes:

@@ -427,6 +427,7 @@ class Context:
     ids: tuple[str, ...]
     mode: Literal["hybrid", "lexical"]
     note: str | None = None
+    abstained: bool = False  # nothing was close enough; else an empty text is one that nothing fits into
 
     def __str__(self) -> str:
         return self.text

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,10 @@ from recollect.clock import Clock
 from recollect.errors import RecollectError
 from recollect.facade import Recollect
 from recollect.model import Scope
+from recollect.pipeline.freshness import Freshness
 from recollect.pipeline.reads import Reads
 from recollect.pipeline.readying import Readying
+from recollect.pipeline.standstill import Standstill
 from recollect.pipeline.worker import Worker
 from recollect.recall.meaning import UNSET, Meaning
 from recollect.settings import Settings
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 3.0  # how long a count of reads may wait to be written down
 WORK_SECONDS = 2.0  # how long a task that runs may take to end
 MOST_READS = 4_096  # memories whose reads are counted before a request writes them down itself
+FILE_THREADS, SERVER_THREADS = 4, 12  # requests that one process works on at once
 VECTOR_SHARE = 8  # of the memory there is, an eighth is for the vectors of those who ask
 MOST_OWNERS = 1_000  # owners whose reads are being counted at once; the one asked longest ago is written down first
 
@@ -49,7 +53,7 @@ class Serving:
     def __init__(
         self, settings: Settings, *, hosted: bool, clock: Clock = time.now, embedder: Embedder | None = UNSET
     ) -> None:
-        settings = located(settings)
+        settings = _sized(located(settings))
         self.settings = _for_others(settings) if hosted else settings
         self.hosted = hosted
         self.clock = clock
@@ -60,6 +64,8 @@ class Serving:
         self.bus: Any = None  # what takes events from Redis, once it was started
         self.last_write_at: datetime | None = None  # through this process
         self._embedding = Worker(self._embed)
+        self._standstill = Standstill(self.store.vectors)
+        self._freshness = Freshness(self.store, self._standstill, self._has_model, self.settings.serve_threads)
         self._reads: OrderedDict[tuple[str, str], Reads] = OrderedDict()
         self._readying = Readying(self.store, self.owner, self.settings, clock, lambda: None)
         self._lock = threading.Lock()
@@ -77,7 +83,8 @@ class Serving:
             meaning=self.meaning,
             reads=self._reads_of(scope),
             readying=self._readying if self._is_own(scope) else None,
-            ring=self._wrote,
+            ring=partial(self._wrote, scope),
+            freshness=self._freshness,
             speaks=speaks,
         )
 
@@ -113,14 +120,35 @@ class Serving:
                 self.tasks.stop(WORK_SECONDS)
                 self._embedding.stop()
 
+    def standstill(self) -> float:
+        """For how many seconds texts have waited for a vector and none got one; 0 where no model makes them."""
+        if self._has_model():
+            return self._standstill.look()
+        self._standstill.moved()
+        return 0.0
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long, or until it is to end; whether it is."""
+        return self._closing.wait(seconds)
+
     @property
     def stopping(self) -> bool:
         """Whether it is to end: what streams ends by itself then."""
         return self._closing.is_set()
 
-    def _wrote(self) -> None:
+    def _wrote(self, scope: Scope) -> None:
         self.last_write_at = self.clock()
+        self._freshness.wrote(scope)
         self.ring()
+
+    def _has_model(self) -> bool:
+        """Whether there is a model, and the vectors here are of it."""
+        embedder = self.meaning.embedder()
+        return embedder is not None and self.meaning.fits(embedder)
+
+    def _embedded(self, number: int) -> None:
+        self._standstill.moved()
+        self._freshness.embedded()
 
     def flush(self) -> None:
         """Write down what was counted, and lay ready what changed; a store that cannot take it now is asked again."""
@@ -145,19 +173,22 @@ class Serving:
         while not self._closing.wait(FLUSH_SECONDS):
             try:
                 self.flush()
-                if self.tasks is not None and self.store.vectors.pending():
+                self.standstill()
+                if self.tasks is not None and self._standstill.pending:
                     self._embedding.ring()  # another process may have written it
             except Exception as error:  # nothing beside the requests may end with one failure
                 logging.getLogger(__name__).warning("upkeep beside the requests failed: %s", type(error).__name__)
 
     def _warm_up(self) -> None:
-        """Load the model before the first question does."""
+        """Load the model before the first question does, and what texts are embedded with where that is done here."""
         from recollect.models.port import for_questions
 
         with suppress(Exception):  # whatever is wrong with it, questions are answered by words, and say so
             embedder = self.meaning.embedder()
             if embedder is not None:
                 for_questions(embedder).embed(["ready"])
+                if self.tasks is not None:
+                    embedder.embed(["ready"])
 
     def _embed(self, stopping: Callable[[], bool]) -> float | None:
         """One round: the vectors that wait, unless another process of this machine makes them."""
@@ -168,7 +199,7 @@ class Serving:
         if embedder is not None and self.meaning.fits(embedder):
             with alone(self.settings.data_dir / "embed.lock") as free:
                 if free:
-                    embed_waiting(self.store, embedder, stop=stopping)
+                    embed_waiting(self.store, embedder, stop=stopping, progress=self._embedded)
         return None
 
     # -- what an owner's memories share ----------------------------------------------------------------------------
@@ -193,6 +224,16 @@ class Serving:
     def _is_own(self, scope: Scope) -> bool:
         """Whether it is the memory whose texts agents of this machine are shown."""
         return not self.hosted and (scope.tenant, scope.user) == (self.owner.tenant, self.owner.user)
+
+
+def _sized(settings: Settings) -> Settings:
+    """With as many threads as suit the store, unless the operator chose.
+
+    A file is written by one at a time, and whoever writes it needs the interpreter's lock: the fewer others want that,
+    the sooner the next can write. On a server most threads wait for the server.
+    """
+    threads = settings.serve_threads or (SERVER_THREADS if settings.database_url else FILE_THREADS)
+    return replace(settings, serve_threads=threads, serve_at_once=settings.serve_at_once or max(1, threads * 2 // 3))
 
 
 def _for_others(settings: Settings) -> Settings:

@@ -83,6 +83,7 @@ class Settings:
     embedding_model: str = ""  # model name at that endpoint
     embedding_dim: int = 1536  # dimension of that model's vectors
     embedding_api_key: str = ""  # key for that endpoint; never shown
+    embedding_plain_hosts: tuple[str, ...] = ()  # hosts it may be asked at over plain http, such as one beside it
     threads: int = 1  # threads the embedder may use
     quick_questions: bool = True  # minilm: embed questions with 8-bit weights, where the processor multiplies exactly
     llm: str = "none"  # language model: none, anthropic, openai (any OpenAI-compatible endpoint) or command
@@ -141,8 +142,8 @@ class Settings:
     serve_page: bool = True  # whether it shows pages to people too, at its own address
     serve_api_key: str = ""  # a secret it accepts besides its own, without --hosted; never shown
     serve_workers: int = 1  # how many processes answer
-    serve_threads: int = 12  # how many requests one process works on at once
-    serve_at_once: int = 8  # how many of them may be one tenant's, so that others find room
+    serve_threads: int = 0  # how many requests one process works on at once; 0: 4 on a file, 12 on a server
+    serve_at_once: int = 0  # how many of them may be one tenant's, so that others find room; 0: two of three
     serve_rate_per_minute: int = 600  # requests a minute by key and by user, without Redis in each process; 0: no limit
     serve_rate_per_ip_per_minute: int = 3_000  # requests a minute from one address, counted likewise; 0: no limit
     serve_proxies: tuple[str, ...] = ()  # addresses of proxies whose X-Forwarded-For is believed
@@ -153,7 +154,8 @@ class Settings:
     redis_stream: str = "recollect:ingest"  # the stream they are kept in until they are stored
     redis_group: str = "recollect"  # the group of those who store them
     redis_keys_file: Path | None = None  # the secrets that sign events: tenant -> key -> secret, as JSON
-    redis_require_signature: bool = False  # take only events that are signed
+    redis_require_signature: bool = False  # take only events that are signed; with --hosted it is so by default
+    redis_allow_unsigned: bool = False  # with --hosted: take unsigned events too, though not as the user's own words
     redis_keep: int = 10_000  # from this length on, entries that are done leave the stream; others never do
 
 

@@ -154,6 +154,28 @@ def test_recall_is_narrowed_by_what_is_asked(memory: Any) -> None:
     assert found(mode="lexical", profile="relevance", as_of="2025-06-01") == {"Oslo"}
 
 
+def test_recall_is_narrowed_by_trust_history_agent_and_pins(memory: Any) -> None:
+    memory.remember("Berlin office: badge readers are on the left.", origin="assistant")
+    memory.remember("Paris office: badge readers are on the right.")
+    memory.remember(
+        "Oslo office: badge readers were moved.", expires_at=LONG_AGO + timedelta(days=1), occurred_at=LONG_AGO
+    )
+    memory.record("claude:1", "user", "Where are the badge readers in the Rome office?")
+    memory.record("codex:1", "user", "Are there badge readers in the Prague office?")
+
+    def found(**asked: Any) -> set[str]:
+        hits = memory.recall("badge readers office", abstain=False, **asked).hits
+        return {hit.content.split()[0] if hit.tier == "memory" else str(hit.session) for hit in hits}
+
+    assert found(tiers=("memory",)) == {"Berlin", "Paris"}
+    assert found(tiers=("memory",), history=True) == {"Berlin", "Paris", "Oslo"}
+    assert found(trusts=["quoted"], tiers=("memory",)) == {"Berlin"}
+    assert found(trusts=["user", "checked"], tiers=("memory",)) == {"Paris"}
+    assert found(flavors=["codex"], tiers=("turn",)) == {"codex:1"}
+    assert found(pinned=True) == set()
+    assert "Berlin" not in str(memory.context("badge readers office", trusts=["user"]))
+
+
 def test_context_is_quoted_and_keeps_to_its_size(memory: Any) -> None:
     for number in range(12):
         memory.remember(f"Rack {number} in the server room holds {number + 3} disks.")
@@ -304,6 +326,33 @@ def test_what_is_confirmed_is_the_users_own_word(memory: Any) -> None:
     assert confirmed.confirmed_at is not None
 
 
+def test_only_what_was_read_is_confirmed(memory: Any) -> None:
+    kept = memory.remember("Reports are wanted in metric units.", origin="assistant")
+    memory.update(kept.id, importance=0.9)
+    with pytest.raises(Conflict):
+        memory.confirm(kept.id, expected_version=kept.version)
+    assert memory.get(kept.id).trust == "quoted"
+    assert memory.confirm(kept.id, expected_version=kept.version + 1).trust == "user"
+
+
+def test_a_text_that_nothing_fits_into_is_no_silence(memory: Any) -> None:
+    memory.remember("The staging database listens on port 6543.")
+    small = memory.context("which port does the staging database use?", 5)
+    assert (str(small), small.abstained, small.note) == ("", False, "the first hit alone does not fit into 5 tokens")
+    assert memory.context("favourite colour of the neighbour's cat").abstained
+
+
+@pytest.mark.parametrize("opening", ["client", "async-client"], indirect=True)
+@pytest.mark.parametrize(
+    "asked", [{"at": "."}, {"contexts": ["team"]}, {"count": False}], ids=["at", "contexts", "count"]
+)
+def test_what_only_a_memory_in_this_process_can_do_is_refused_in_words(
+    opening: Callable[..., Any], asked: dict[str, Any]
+) -> None:
+    with pytest.raises(InvalidInput, match=f"'{next(iter(asked))}' cannot be asked of a server"):
+        opening().recall("anything", **asked)
+
+
 def test_what_proved_useful_is_said_once_and_taken_back(memory: Any) -> None:
     kept = memory.remember("Deploys run on Mondays")
     for _ in range(2):
@@ -404,6 +453,7 @@ BAD: dict[str, Callable[[Any], Any]] = {
     "no tiers": lambda memory: memory.recall("hello", tiers=()),
     "unknown profile": lambda memory: memory.recall("hello", profile="wild"),
     "unknown kind asked": lambda memory: memory.recall("hello", kinds=["poem"]),
+    "unknown trust asked": lambda memory: memory.recall("hello", trusts=["gossip"]),
     "query is no text": lambda memory: memory.recall(7),
     "tokens": lambda memory: memory.context("hello", 0),
     "unknown filter": lambda memory: memory.memories(colour="red"),

@@ -125,7 +125,7 @@ def test_a_name_that_is_no_users_is_refused(server: Server, user: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [{"at": "/tmp"}, {"history": True}, {"contexts": ["@team"]}, {"trusts": ["user"]}],
+    [{"at": "/tmp"}, {"contexts": ["@team"]}, {"profile": "relevance"}],
     ids=lambda one: next(iter(one)),
 )
 def test_what_needs_the_memory_in_this_process_is_said_so(server: Server, given: dict[str, Any]) -> None:

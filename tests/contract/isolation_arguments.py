@@ -55,6 +55,7 @@ def _of_sessions(asked: Place) -> Choices:
         "now": [T0],
         "until": [minute(5)],
         "title": [None],
+        "titles": [{}, {asked.session: "taken over"}],
         "meta": [None],
         "limit": [100],
         "offset": [0],
@@ -117,6 +118,7 @@ def _of_search(asked: Place, docs: dict[str, list[int]]) -> Choices:
     """What is looked for."""
     return {
         "where": _filters(asked),
+        "rarest": [None, 1],
         "tier": list(TIERS),
         "terms": [[WALRUS, asked.canary]],
         "query": [TINY.embed([f"{WALRUS} {asked.canary}"])[0]],
@@ -207,6 +209,8 @@ def _of_this_one(name: str, asked: Place) -> Choices:
         choices |= {"action": ["recall"], "subject": [asked.memory.id]}
     if name.startswith("use."):
         choices |= _of_use(name, asked)
+    if name in ("search.lexical", "search.semantic"):
+        choices["where"] = [*_filters(asked), None]
     if name == "consolidations.beyond":
         choices |= {"where": [Filter(now=LATER, archived=True, history=True)], "limit": [50]}
     if name == "memories.add_many":

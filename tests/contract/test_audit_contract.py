@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from recollect.errors import InvalidInput, ScopeError, StoreError, StoreUnavailable
-from recollect.model import Scope
-from recollect.store.port import Ages, Chain, Store
+from recollect.errors import InvalidInput, QuotaExceeded, ScopeError, StoreError, StoreUnavailable
+from recollect.model import Scope, Session
+from recollect.store.port import Ages, Chain, Limits, Store
 from recollect.store.rows.audit import Note, audit_many
 from recollect.store.signing import Signer
 from recollect.store.sqlite.store import SqliteStore
-from tests.contract.samples import ANN, BOB, EVE, LATER, T0, memory, minute
+from tests.contract.samples import ANN, BOB, EVE, LATER, T0, memory, minute, talk
 from tests.contract.terms_fixture import Hold, Outside
 from tests.contract.terms_fixture import hold as hold
 from tests.contract.terms_fixture import outside as outside
@@ -51,6 +51,57 @@ def test_no_content_stands_in_the_audit(store: Store, outside: Outside) -> None:
     rows = repr(outside("SELECT * FROM audit"))
     assert "remember" in rows
     assert not [word for word in ("walrus", "because", "tusk", "animal") if word in rows]
+
+
+def test_what_is_recorded_is_noted_once_a_session_with_its_key_and_how_much_it_was(store: Store) -> None:
+    """Whoever has to know what a leaked key recorded finds it here, also when it went into many sessions."""
+    keyed = Scope("acme", "ann", key="k" * 16)
+    first, second = talk("chat:1", "hello", "assistant: hi"), talk("chat:2", "the walrus sings")
+    store.sessions.append(keyed, [*first, *second], {"chat:1": "Greetings"})
+    store.sessions.append(keyed, first)
+    (one, other) = reversed(store.audit.find(ANN, limit=10))
+    assert (one.action, one.subject, one.details) == ("record", first[0].key, {"events": 2, "title": True})
+    assert (other.action, other.subject, other.details) == ("record", second[0].key, {"events": 1})
+    assert {(entry.actor, entry.key) for entry in (one, other)} == {("ann", "k" * 16)}
+    assert (one.session, other.session) == ("chat:1", "chat:2")
+    assert store.audit.verify().whole
+
+
+def test_a_session_that_is_only_renamed_is_noted_and_one_that_stays_as_it_is_is_not(store: Store) -> None:
+    said = talk("chat:1", "hello")
+    for title in ("One", "One", "Two"):
+        store.sessions.append(ANN, said, {"chat:1": title})
+    noted = [(entry.subject, entry.details) for entry in store.audit.find(ANN, limit=10)]
+    assert noted == [("session", {"events": 0, "title": True}), (said[0].key, {"events": 1, "title": True})]
+
+
+def test_what_is_swept_of_agents_own_files_is_not_noted_here(store: Store) -> None:
+    """The transcripts are noted, file by file; a sweep of a year must not bury what keys did."""
+    about = Session("claude:one", "claude", started_at=T0, ended_at=T0)
+    store.captures.ingest(ANN, about, talk("claude:one", "hello", "assistant: hi"))
+    assert store.audit.find(ANN, limit=10) == []
+
+
+def test_of_a_forgotten_session_the_audit_holds_neither_words_nor_its_name(store: Store, outside: Outside) -> None:
+    store.sessions.append(ANN, talk("ann's divorce", "the walrus sings"), {"ann's divorce": "of the tusk"})
+    assert store.audit.find(ANN, limit=1)[0].session == "ann's divorce"
+    store.keeping.forget_session(ANN, "ann's divorce", at=T0)
+    rows = repr(outside("SELECT * FROM audit"))
+    assert not [word for word in ("walrus", "tusk", "divorce") if word in rows]
+    assert [(entry.action, entry.session) for entry in store.audit.find(ANN, limit=9)] == [
+        ("forget", None),
+        ("record", None),
+    ]
+    assert store.audit.verify().whole
+
+
+def test_a_recording_that_fails_is_not_noted(store: Store, hold: Hold) -> None:
+    store.sessions.append(ANN, talk("chat:1", "hello"))
+    hold(limits=Limits(ingests=1))
+    with pytest.raises(QuotaExceeded):
+        store.sessions.append(ANN, talk("chat:2", "more"), {"chat:2": "More"})
+    assert len(store.audit.find(ANN, limit=9)) == 1
+    assert store.sessions.get(ANN, "chat:2") is None
 
 
 def test_what_the_store_does_by_itself_is_nobodys(store: Store) -> None:

@@ -254,6 +254,12 @@ def test_what_an_agent_was_told_is_told_in_the_words_it_had(store: Store) -> Non
     assert [one.text for one in found if one.thing == "shown"] == ["the door is blue"]
 
 
+def test_what_came_in_at_one_moment_stays_in_its_order(store: Store) -> None:
+    store.sessions.append(ANN, [event("chat:1", n, f"line {n}", recorded_at=minute(3)) for n in range(4)])
+    found = store.browse.last(ANN, since=minute(0), limit=9, most=9)
+    assert [one.text for one in found] == [f"line {n}" for n in range(4)]
+
+
 def test_the_last_there_are_are_ones_own_however_much_others_wrote(store: Store) -> None:
     store.sessions.append(ANN, talk("chat:1", *(f"line {n}" for n in range(12))))
     store.memories.add(ANN, memory("blue", recorded_at=minute(2)))

@@ -275,6 +275,10 @@ def test_without_a_filter_the_same_is_found_and_nothing_else_is_told_of_it(store
     embed_waiting(store)
     found = LEGS[leg](store, ANN, tier, "walrus penguin", NOW, 9)
     assert LEGS[leg](store, ANN, tier, "walrus penguin", None, 9) == [Match(one.doc, one.score) for one in found]
+    keep(store, ANN.within("apollo"), tier, "chat:apollo", "walrus of apollo")
+    embed_waiting(store)
+    elsewhere = LEGS[leg](store, ANN.within("gemini"), tier, "walrus", None, 50)
+    assert "walrus of apollo" not in texts(store.search.documents(ANN, tier, [one.doc for one in elsewhere]))
 
 
 def test_more_of_the_words_is_better(store: Store) -> None:

@@ -12,7 +12,7 @@ from recollect.errors import ScopeError
 from recollect.ids import stable_key
 from recollect.model import Scope, Session
 from recollect.store.port import Store
-from tests.contract.samples import ANN, BOB, EVE, T0, event, gist, minute, talk
+from tests.contract.samples import ANN, BOB, EVE, LATER, T0, event, gist, minute, talk
 
 
 def said(store: Store, session: str, scope: Scope = ANN) -> list[str]:
@@ -309,3 +309,28 @@ def test_events_are_found_by_their_keys_whatever_session_they_are_of(store: Stor
     assert [event.text for event in store.sessions.events(ANN.within("zeus"), keys)] == ["hi"]
     for stranger in (BOB, EVE, Scope("never", "seen")):
         assert store.sessions.events(stranger, keys) == []
+
+
+def test_titles_come_with_the_events_of_their_sessions_or_not_at_all(store: Store) -> None:
+    store.sessions.append(ANN, [*talk("chat:1", "hello"), *talk("chat:2", "again")], {"chat:1": "Greetings"})
+    store.sessions.append(ANN, talk("chat:2", "again"), {"chat:2": "More of it", "chat:3": "Of nothing"})
+    titles = {one.id: one.title for one in store.sessions.find(ANN, limit=9)}
+    assert titles == {"chat:1": "Greetings", "chat:2": "More of it"}
+
+
+def test_of_a_forgotten_session_no_title_comes_back(store: Store) -> None:
+    said = talk("chat:1", "hello")
+    store.sessions.append(ANN, said, {"chat:1": "Greetings"})
+    store.keeping.forget_session(ANN, "chat:1", at=LATER)
+    store.sessions.append(ANN, said, {"chat:1": "Greetings"})
+    assert store.sessions.get(ANN, "chat:1") is None
+
+
+def test_no_title_is_given_to_a_session_of_another_project(store: Store) -> None:
+    said = talk("chat:1", "hello")
+    store.sessions.append(ANN.within("apollo"), said, {"chat:1": "Ours"})
+    with pytest.raises(ScopeError):
+        store.sessions.append(ANN.within("zeus"), said, {"chat:1": "Theirs"})
+    found = store.sessions.get(ANN, "chat:1")
+    assert found is not None
+    assert found.title == "Ours"

@@ -50,6 +50,29 @@ def test_a_backup_is_listed_with_the_day_it_is_to_go_and_forget_tells_of_it(cli:
     assert "1 backup may hold it, to be deleted by" in said
 
 
+def test_a_backup_says_of_what_it_is_and_how_many_rows(cli: Cli, filled: str) -> None:
+    made = cli("backup", "one", "--json").json
+    assert made["from"].startswith("postgresql://" if filled else "sqlite:///")
+    assert made["rows"] == {"sessions": 0, "events": 0, "gists": 0, "memories": 2}
+    assert f"From {made['from']}: 2 memories." in cli("backup", "two").out
+
+
+@pytest.mark.parametrize("words", [("backup", "copy"), ("backup", "--list"), ("backup", "--prune")], ids=" ".join)
+def test_where_there_is_no_store_there_is_no_backup(cli: Cli, work: Path, words: tuple[str, ...]) -> None:
+    """Root without the service's settings gets an error, not a verified backup of a store that was made for it."""
+    refused = cli(*words, "--data-dir", "elsewhere")
+    assert (refused.code, refused.out) == (2, "")
+    assert f"there is no store at sqlite:///{str(work / 'elsewhere').lstrip('/')}" in refused.err
+    assert "RECOLLECT_CONFIG" in refused.err
+    assert [path.name for path in work.iterdir()] == []
+
+
+def test_a_backup_of_an_empty_store_says_so(cli: Cli) -> None:
+    cli("remember", "one thing", "--json")
+    cli("forget", "--all", "--yes")
+    assert "which is empty: is it the one you mean?" in cli("backup", "copy").out
+
+
 @pytest.mark.usefixtures("filled")
 def test_what_is_over_is_deleted_and_nothing_else_is(cli: Cli, work: Path) -> None:
     """A note alone never makes a file disappear."""

@@ -120,7 +120,6 @@ def test_looking_for_keys_makes_nothing(cli: Cli, own_home: Path) -> None:
 
 
 def test_a_quota_set_for_one_user_is_held_to_and_shown(cli: Cli) -> None:
-    assert "0, without a limit" in cli("quota", *ANN).out
     cli("quota", "set", "--memories", "1", *ANN)
     assert cli("remember", "the first", *ANN).code == 0
     refused = cli("remember", "the second", *ANN)
@@ -129,11 +128,21 @@ def test_a_quota_set_for_one_user_is_held_to_and_shown(cli: Cli) -> None:
     assert "hint: Forget what is not needed" in refused.err
     assert cli("remember", "the second", "--user", "bob").code == 0
     shown = cli("quota", *ANN, "--json").json
-    assert shown["memories"] == {"used": 1, "limit": 1, "left": 0, "own": True}
-    assert shown["ingests"] == {"used": 1, "limit": None, "left": None, "own": False}
+    assert shown["memories"] == {"used": 1, "limit": 1, "left": 0, "own": True, "hosted_limit": 1}
+    assert shown["ingests"] == {"used": 1, "limit": None, "left": None, "own": False, "hosted_limit": 1_000}
     assert "1 of 1, 0 left (set for this user)" in cli("quota", *ANN).out
     cli("quota", "set", "--memories", "default", "--ingests", "1", *ANN)
     assert "the limit is 1 for ingests a day" in cli("remember", "the second", *ANN).err
+
+
+def test_a_quota_tells_what_holds_here_and_on_a_server_for_others(cli: Cli) -> None:
+    """The same store has limits when it is served to others, unless somebody said that there are none."""
+    told = cli("quota", *ANN).out
+    assert "0, without a limit here; `serve --hosted` lets in 50,000" in told
+    assert "0, without a limit here; `serve --hosted` lets in 1,000" in told
+    cli("quota", "set", "--memories", "0", *ANN)
+    assert "0, without a limit (set for this user)" in cli("quota", *ANN).out
+    assert cli("quota", *ANN, "--json").json["memories"]["hosted_limit"] is None
 
 
 def test_settings_limit_everybody(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

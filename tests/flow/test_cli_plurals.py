@@ -13,7 +13,13 @@ from tests.flow.transcripts_fixture import Agents, uid
 
 @pytest.mark.parametrize(
     ("number", "names", "said"),
-    [(0, "files", "0 files"), (1, "files", "1 file"), (1, "memories", "1 memory"), (1_200, "turns", "1,200 turns")],
+    [
+        (0, "files", "0 files"),
+        (1, "files", "1 file"),
+        (1, "memories", "1 memory"),
+        (1, "entries", "1 entry"),
+        (1_200, "turns", "1,200 turns"),
+    ],
 )
 def test_a_number_of_things(number: int, names: str, said: str) -> None:
     assert counted(number, names) == said

@@ -14,9 +14,10 @@ import pytest
 
 from recollect import Recollect, Scope, hook, warmwire
 from recollect.mcp import keeper
-from recollect.mcp.keeper import Keeper, records
+from recollect.mcp.keeper import Keeper
 from recollect.mcp.vectors import FEW
 from recollect.models.tiny import TinyEmbedder
+from recollect.pipeline.spooled import records
 from recollect.settings import load
 from tests.flow.mcp_fixture import Talk, Tools
 from tests.flow.transcripts_fixture import Agents, uid

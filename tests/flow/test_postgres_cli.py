@@ -57,6 +57,8 @@ def test_every_verb_that_looks_works(cli: Cli, url: str) -> None:
         "feedback": (kept, "helpful"),
         "ranking": (),
         "pin": (kept,),
+        "edit": (kept, "--why", "so"),
+        "archive": (kept,),
         "forget": (kept, "--soft", "--yes"),
         "undo": (kept,),
         "export": (),

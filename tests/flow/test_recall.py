@@ -266,7 +266,7 @@ def test_expired_and_archived_memories_are_not_returned_unless_asked(memory: Rec
 def test_whether_a_filter_narrows_nothing_or_is_not_there_the_answer_is_the_same(
     memory: Recollect, clock: HandClock, over: int
 ) -> None:
-    """Without one the legs look at no rows; what is over is left out all the same, and what holds comes in its place."""
+    """Without one the legs look at no rows: what is over is left out after, and what holds comes in its place."""
     for number in range(60):
         kept = memory.remember(f"The walrus number {number:02} likes clams from bay {number * 7}", importance=0.5)
         if number < over:

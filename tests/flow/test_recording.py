@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from recollect import Recollect
 from recollect.capture.exchange import events_of
+from recollect.capture.privacy import Privacy
+from recollect.capture.redact import Redactor
 from recollect.errors import InvalidInput
 
 AT = "2026-03-01T10:00:00Z"
+PRIVACY = Privacy(Redactor(b"k" * 32))
 
 
 def test_what_was_recorded_comes_back_oldest_first(memory: Recollect) -> None:
@@ -99,9 +102,9 @@ def test_what_no_store_can_hold_is_replaced_not_lost(memory: Recollect) -> None:
 def test_the_same_batch_always_makes_the_same_events(talk: list[tuple[str, str]]) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
     rows = [("s", role, text, AT) for role, text in talk if text.strip()]
-    keys = [event.key for event in events_of(rows, now=now)]
+    keys = [event.key for event in events_of(rows, now=now, privacy=PRIVACY)]
     assert len(set(keys)) == len(keys)
-    assert keys == [event.key for event in events_of(rows, now=now)]
+    assert keys == [event.key for event in events_of(rows, now=now, privacy=PRIVACY)]
 
 
 def test_a_turn_is_a_prompt_and_all_that_answered_it(memory: Recollect) -> None:

@@ -9,9 +9,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -438,37 +441,153 @@ def test_a_memory_that_fails_never_fails_the_call(
 
 @pytest.mark.parametrize("error", [StoreUnavailable("gone"), RuntimeError(ASKED)], ids=repr)
 def test_the_same_holds_where_it_is_awaited(chat_service: Service, error: Exception) -> None:
-    async def talk() -> str:
-        async with AsyncChatClient(chat_service.url) as inner:
-            call = remembering(inner, Failing(error), "s").messages.create
-            answer = await call(messages=[{"role": "user", "content": ASKED}])
-            return str(answer.content[0].text)
+    failing = Failing(error)
 
-    assert asyncio.run(talk()) == "Noted."
+    async def talk() -> list[str]:
+        async with remembering(AsyncChatClient(chat_service.url), failing, "s") as wrapped:
+            call = wrapped.messages.create
+            answers = [await call(messages=[{"role": "user", "content": ASKED}]) for _ in range(3)]
+        return [str(answer.content[0].text) for answer in answers]
+
+    assert asyncio.run(talk()) == ["Noted."] * 3
+    assert failing.calls == 4
 
 
-def test_a_memory_that_hangs_is_not_waited_for(client: ChatClient, knowing: Recollect) -> None:
-    stuck = threading.Event()
+class Hanging:
+    """A memory that answers nobody until `go` is set."""
 
-    class Hanging(Failing):
-        def context(self, query: str, *args: Any, **given: Any) -> Any:
-            stuck.wait(20)
+    def __init__(self, memory: Recollect) -> None:
+        self.memory = memory
+        self.go = threading.Event()
 
-        def record_many(self, exchanges: Any) -> Any:
-            stuck.wait(20)
-            return knowing.record_many(exchanges)
+    def context(self, query: str, *args: Any, **given: Any) -> Any:
+        self.go.wait(20)
 
-    wrapped = remembering(client, Hanging(RuntimeError()), "s", patience=0.2)
-    began = time.monotonic()
-    for number in range(3):
-        wrapped.chat.completions.create(messages=[{"role": "user", "content": f"message {number}"}])
-    assert time.monotonic() - began < 5
-    stuck.set()
-    wrapped.__exit__(None, None, None)  # what waited is written, in order
+    def record_many(self, exchanges: Any) -> Any:
+        self.go.wait(20)
+        return self.memory.record_many(exchanges)
+
+
+class HangingAwaited(Hanging):
+    """The same, as AsyncClient would hang."""
+
+    async def context(self, query: str, *args: Any, **given: Any) -> Any:
+        await self._set()
+
+    async def record_many(self, exchanges: Any) -> Any:
+        await self._set()
+        return self.memory.record_many(exchanges)
+
+    async def _set(self) -> None:
+        while not self.go.is_set():
+            await asyncio.sleep(0.01)
+
+
+def talk_blocking(url: str, hanging: Hanging, said: list[str], **given: Any) -> float:
+    """Say these one after the other, then let the memory go on; how long the calls took."""
+    with remembering(ChatClient(url), hanging, "s", **given) as wrapped:
+        began = time.monotonic()
+        for one in said:
+            wrapped.chat.completions.create(messages=[{"role": "user", "content": one}])
+        took = time.monotonic() - began
+        hanging.go.set()
+    return took
+
+
+def talk_awaited(url: str, hanging: Hanging, said: list[str], **given: Any) -> float:
+    """The same with an awaited client, whose application looks up addresses in the loop's own threads."""
+
+    async def talk() -> float:
+        async with remembering(AsyncChatClient(url), hanging, "s", **given) as wrapped:
+            began = time.monotonic()
+            for one in said:
+                await asyncio.get_running_loop().getaddrinfo("127.0.0.1", 80)
+                await wrapped.chat.completions.create(messages=[{"role": "user", "content": one}])
+            took = time.monotonic() - began
+            hanging.go.set()
+        return took
+
+    return asyncio.run(talk())
+
+
+WAYS = [
+    pytest.param(talk_blocking, Hanging, id="blocking"),
+    pytest.param(talk_awaited, Hanging, id="awaited client"),
+    pytest.param(talk_awaited, HangingAwaited, id="awaited client and memory"),
+]
+
+
+@pytest.mark.parametrize(("talk", "kind"), WAYS)
+def test_a_memory_that_hangs_is_not_waited_for(
+    chat_service: Service, knowing: Recollect, talk: Callable[..., float], kind: type[Hanging]
+) -> None:
+    """The first call waits as long as `patience`, the others not at all; what waited is written, in order."""
+    said_ = [f"message {number}" for number in range(12)]
+    assert talk(chat_service.url, kind(knowing), said_, patience=0.5) < 3
     deadline = time.monotonic() + 10
-    while len(turns(knowing)) < 6 and time.monotonic() < deadline:
+    while len(turns(knowing)) < 24 and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert [text for role, text in turns(knowing) if role == "user"] == [f"message {number}" for number in range(3)]
+    assert [text for role, text in turns(knowing) if role == "user"] == said_
+
+
+@pytest.mark.parametrize(("talk", "kind"), WAYS)
+def test_only_so_much_waits_for_a_memory_that_hangs(
+    chat_service: Service,
+    knowing: Recollect,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    talk: Callable[..., float],
+    kind: type[Hanging],
+) -> None:
+    monkeypatch.setattr(beside, "MOST_WAITING", 5)
+    with caplog.at_level(logging.WARNING):
+        talk(chat_service.url, kind(knowing), [f"message {number}" for number in range(12)], patience=0.2)
+    assert "too much waits to be written" in caplog.text
+    deadline = time.monotonic() + 10
+    while len(turns(knowing)) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert 8 <= len(turns(knowing)) <= 10
+
+
+def test_a_name_is_made_where_the_call_is_made(memory: Recollect, chat_service: Service) -> None:
+    """A name that is known by the task at hand, as web frameworks know their request, is that of the call."""
+    here: ContextVar[str] = ContextVar("here")
+
+    async def one(wrapped: Any, name: str) -> None:
+        here.set(name)
+        await wrapped.messages.create(messages=[{"role": "user", "content": f"this is {name}"}])
+
+    async def talk() -> None:
+        async with remembering(AsyncChatClient(chat_service.url), memory, here.get) as wrapped:
+            await asyncio.gather(one(wrapped, "a"), one(wrapped, "b"))
+
+    asyncio.run(talk())
+    assert [turns(memory, name)[0][1] for name in "ab"] == ["this is a", "this is b"]
+
+
+@pytest.mark.parametrize("awaited", [False, True], ids=["blocking", "awaited"])
+def test_a_program_with_a_memory_that_hangs_can_end(chat_service: Service, awaited: bool) -> None:
+    program = f"""
+import asyncio, time
+from recollect.wrap import remembering
+from tests.flow.chat_fixture import AsyncChatClient, ChatClient
+
+class Hanging:
+    def context(self, *args, **given): time.sleep(60)
+    record_many = context
+
+talk, given = [{{"role": "user", "content": "hello"}}], {{"session": "s", "patience": 0.2}}
+
+def blocking():
+    remembering(ChatClient({chat_service.url!r}), Hanging(), **given).messages.create(messages=talk)
+
+async def awaited():
+    await remembering(AsyncChatClient({chat_service.url!r}), Hanging(), **given).messages.create(messages=talk)
+
+asyncio.run(awaited()) if {awaited} else blocking()
+"""
+    ended = subprocess.run([sys.executable, "-W", "ignore", "-c", program], timeout=30, check=False)
+    assert ended.returncode == 0
 
 
 def test_a_memory_that_recovered_is_asked_again(

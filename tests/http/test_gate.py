@@ -21,7 +21,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
 }
-PUBLIC = {("GET", "/health"), ("GET", "/openapi.json")}
+PUBLIC = {("GET", "/health"), ("GET", "/openapi.json"), ("GET", "/docs")}
 MATRIX: list[tuple[dict[str, str | None], int]] = [
     ({}, 0),
     ({"Host": "localhost:1"}, 0),
@@ -94,6 +94,9 @@ def test_all_that_is_wrong_with_a_key_sounds_the_same(inside: Make) -> None:
     assert heard_at_all.status_code == 401
     twice = app.stranger().get("/whoami", headers=[("X-API-Key", key), ("X-API-Key", key)])
     assert twice.status_code == 401
+    both = app.stranger().get("/whoami", headers={"X-API-Key": key, "Authorization": f"Bearer {key}"})
+    assert (both.status_code, both.json()["error"]["message"]) == (401, "a key was sent twice")
+    assert both.json()["error"]["hint"] == "Send it in one header, once."
     assert app.stranger().get("/whoami", headers={"Authorization": f"bearer {key}"}).status_code == 200
 
 
@@ -117,6 +120,8 @@ def test_pages_that_may_ask_are_named(inside: Make) -> None:
     page = {"Origin": "https://app.example", "Sec-Fetch-Site": "cross-site"}
     asked = app.client.get("/whoami", headers=page)
     assert (asked.status_code, asked.headers["access-control-allow-origin"]) == (200, "https://app.example")
+    shown = {name.strip() for name in asked.headers["access-control-expose-headers"].split(",")}
+    assert shown == {"ETag", "Idempotent-Replayed", "Retry-After", "X-Request-Id"}
     ask = {**page, "Access-Control-Request-Method": "POST"}
     may = app.stranger().options("/search", headers=ask)
     assert (may.status_code, may.headers["access-control-allow-origin"]) == (204, "https://app.example")

@@ -5,16 +5,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from recollect import serving
 from recollect.errors import StoreUnavailable
 from recollect.http import health
-from recollect.http.health import Progress
 from recollect.model import Scope
+from recollect.models.tiny import TinyEmbedder
+from recollect.pipeline import standstill
+from recollect.pipeline.embedding import embed_waiting
+from recollect.pipeline.standstill import Standstill
+from recollect.store.port import Waiting
 from recollect.store.queueport import Tasks
 from tests.http.conftest import Inside
 
@@ -153,27 +158,121 @@ def test_a_model_that_is_missing_is_degraded_not_stuck(inside: Make) -> None:
     assert (answer.status_code, answer.json()["status"]) == (200, "degraded")
 
 
-def test_a_queue_that_moves_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
+class Queue:
+    """Texts that wait for a vector, by number; the newest first, as a store gives them."""
+
+    def __init__(self) -> None:
+        self.texts: list[int] = []
+
+    def waiting(self, limit: int) -> list[Waiting]:
+        return [Waiting("memory", doc, doc, (), 0) for doc in sorted(self.texts, reverse=True)[:limit]]
+
+    def pending(self) -> int:
+        return len(self.texts)
+
+
+Look = Callable[[Iterable[int]], float]
+
+
+@pytest.fixture
+def look(monkeypatch: pytest.MonkeyPatch) -> Look:
+    """A look 100 seconds after the one before, at these texts."""
+    queue, now = Queue(), [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    progress = Progress()
-    waited = []
-    for pending in (0, 5, 9, 9, 4, 8, 8, 0, 3):
+    standstill = Standstill(queue)  # type: ignore[arg-type]
+
+    def at(texts: Iterable[int]) -> float:
         now[0] += 100
-        waited.append(progress.waited(pending))
-    assert waited == [0, 0, 100, 200, 0, 100, 200, 0, 0]
+        queue.texts = list(texts)
+        return standstill.look()
+
+    return at
 
 
-def test_an_import_that_goes_on_is_not_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_that_came_since_the_last_look_do_not_stand_still(look: Look) -> None:
+    """However rarely one looks, and however many more there are each time."""
+    assert [look(texts) for texts in ([1, 2], [3, 4], [5, 6, 7], [8, 9, 10, 11])] == [0, 0, 0, 0]
+
+
+def test_a_text_that_is_still_there_stands_still_whatever_came_since(look: Look) -> None:
+    assert [look(texts) for texts in ([1], [1, 2], [1, 2, 3], [2, 3, 4], [2, 3, 4], [])] == [0, 100, 200, 0, 100, 0]
+
+
+def test_an_import_that_goes_on_is_not_stuck(look: Look) -> None:
     """Every look finds more waiting than ever was the least, and fewer than at the look before now and then."""
-    now = [0.0]
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    progress = Progress()
-    waited = []
-    for pending in (10, 500, 400, 900, 800, 1500, 1400, 1400, 1400):
-        now[0] += 200
-        waited.append(progress.waited(pending))
-    assert waited == [0, 200, 0, 200, 0, 200, 0, 200, 400]
+    counts = (10, 500, 400, 900, 800, 1500, 1400, 1400, 1400)
+    assert [look(range(count)) for count in counts] == [0, 100, 0, 100, 0, 100, 0, 100, 200]
+
+
+def test_three_batches_with_looks_between_are_never_stuck(
+    each_store: str, inside: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = inside(health_stuck_seconds=300)
+    moved = [0.0]
+    real = time.monotonic
+    monkeypatch.setattr(standstill.time, "monotonic", lambda: real() + moved[0])
+    for batch in range(3):
+        for number in range(batch + 1):
+            app.client.post("/ingest", json={"content": f"the tower number {batch}{number} of the harbour"})
+        assert app.client.get("/health").json()["status"] == "ok", "they were written this moment"
+        embed_waiting(app.serving.store, TinyEmbedder())
+        moved[0] += 400
+    app.client.post("/ingest", json={"content": "nobody makes a vector of this"})
+    assert app.client.get("/health").json()["status"] == "ok"
+    moved[0] += 299
+    assert app.client.get("/health").json()["status"] == "ok"
+    moved[0] += 2
+    app.client.post("/ingest", json={"content": "nor of this"})
+    stuck = app.client.get("/health")
+    assert (stuck.status_code, stuck.json()["status"]) == (503, "stuck")
+    embed_waiting(app.serving.store, TinyEmbedder())
+    assert app.client.get("/health").json()["status"] == "ok"
+
+
+def test_a_server_looks_at_what_waits_by_itself(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that how long is known to the second, also when nobody asked for an hour."""
+    monkeypatch.setattr(serving, "FLUSH_SECONDS", 0.05)
+    app = inside(health_stuck_seconds=0.5)
+    app.serving.start()
+    app.client.post("/ingest", json={"content": "nobody makes a vector of this"})
+    time.sleep(1.0)
+    assert app.client.get("/health").json()["status"] == "stuck"
+
+
+class Bus:
+    """What takes events, as it tells of itself."""
+
+    def __init__(self, **told: Any) -> None:
+        self.told = {"connected": True, "dead": 0, "oldest_seconds": 0.0, **told}
+
+    def health(self) -> dict[str, Any]:
+        return self.told
+
+    def stop(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("told", "status"),
+    [
+        ({}, "ok"),
+        ({"oldest_seconds": 299.0}, "ok"),
+        ({"connected": False}, "degraded"),
+        ({"connected": False, "stalled_seconds": 900.0}, "degraded"),
+        ({"dead": 1}, "degraded"),
+        ({"oldest_seconds": 900.0, "stalled_seconds": 1.0}, "degraded"),
+        ({"oldest_seconds": 301.0}, "stuck"),
+        ({"oldest_seconds": 900.0, "stalled_seconds": 600.0, "dead": 3}, "stuck"),
+    ],
+    ids=str,
+)
+def test_a_bus_that_takes_nothing_is_told(inside: Make, told: dict[str, Any], status: str) -> None:
+    """Without Redis the rest goes on; a backlog that gets less is not stuck."""
+    app = inside(health_stuck_seconds=300)
+    app.serving.bus = Bus(**told)
+    answer = app.client.get("/health")
+    assert answer.json()["status"] == status
+    assert answer.status_code == (503 if status == "stuck" else 200)
 
 
 def test_figures_need_a_key_unless_they_are_public(inside: Make) -> None:

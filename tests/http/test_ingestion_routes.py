@@ -11,7 +11,7 @@ from recollect.clock import now
 from recollect.errors import StoreBusy
 from recollect.model import Scope
 from recollect.pipeline.tasks import TaskWorker
-from tests.http.api_fixture import ANN, BOB, Api
+from tests.http.api_fixture import ALL, ANN, BOB, Api
 from tests.http.api_fixture import api as api
 
 pytestmark = pytest.mark.usefixtures("each_store")
@@ -74,6 +74,60 @@ def test_secrets_are_taken_out_and_counted(api: Api) -> None:
     kept = ann.post("/ingest", {"content": f"The key {key} opens the bucket"}, 201)
     assert kept["redacted"] == 1
     assert key not in ann.get(f"/memories/{kept['memory_id']}")["content"]
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "kLmNoPqRsTuVwXyZ"
+SECRET = f"The walrus deploys with {TOKEN} on Fridays"
+RECORDED: dict[str, tuple[str, dict[str, Any], int]] = {
+    "events": (
+        "/v1/events",
+        {
+            "events": [
+                {"session": "chat:1", "role": "user", "content": SECRET, "title": SECRET, "metadata": {"note": SECRET}},
+                {"session": "chat:1", "role": "assistant", "content": f"Used {TOKEN} once and {TOKEN} twice."},
+            ]
+        },
+        5,
+    ),
+    "a turn": (
+        "/memory/ingest",
+        {"session_id": "chat:1", "user_message": SECRET, "assistant_message": SECRET, "metadata": {"note": [SECRET]}},
+        4,
+    ),
+}
+
+
+@pytest.mark.parametrize("way", RECORDED)
+@pytest.mark.parametrize("permissions", [ALL, WRITER], ids=["speaks", "does not speak"])
+def test_secrets_are_taken_out_of_what_is_recorded_and_counted(api: Api, way: str, permissions: Any) -> None:
+    ann = api.caller(permissions=permissions)
+    path, body, found = RECORDED[way]
+    assert ann.post(path, body, 202)["redacted"] == found
+    assert ann.post("/search", {"query": "when does the walrus deploy"})["count"] == 1
+    asked = [
+        ann.send("POST", "/search", {"query": "when does the walrus deploy"}).text,
+        ann.send("POST", "/context", {"query": "when does the walrus deploy"}).text,
+        ann.send("GET", "/sessions").text,
+        ann.send("GET", "/sessions/chat:1/history").text,
+        ann.send("GET", "/export").text,
+    ]
+    assert ["[REDACTED:" in one for one in asked] == [True, True, way == "events", True, True]
+    assert [TOKEN in one for one in asked] == [False] * 5
+
+
+def test_what_holds_no_secret_says_so(api: Api) -> None:
+    said = {"user_message": "hello", "assistant_message": "hi"}
+    assert api.caller().post("/memory/ingest", said, 202)["redacted"] == 0
+
+
+def test_what_comes_with_a_memory_is_cleaned_too(api: Api) -> None:
+    ann = api.caller()
+    sent = {"content": "The walrus deploys", "metadata": {"with": [TOKEN]}, "tags": ["ops", TOKEN]}
+    kept = ann.post("/ingest", sent, 201)
+    assert kept["redacted"] == 2
+    record = ann.get(f"/memories/{kept['memory_id']}")
+    assert record["tags"] == ["ops"]
+    assert TOKEN not in ann.send("GET", f"/memories/{kept['memory_id']}").text
 
 
 @pytest.mark.parametrize(
@@ -202,6 +256,35 @@ def test_events_are_recorded_all_or_none(api: Api) -> None:
     assert ann.get("/sessions/chat:1")["session"]["title"] == "Ports"
     ann.post("/v1/events", {"events": [*events, {"session": "chat:2", "role": "nobody", "content": "x"}]}, 422)
     assert len(ann.get("/sessions/chat:1/history")["events"]) == 2
+
+
+def test_events_with_a_title_are_recorded_all_or_none_at_the_limit_too(api: Api) -> None:
+    ann, store = api.caller(), api.serving.store
+    store.quotas.set(ANN, memories=None, ingests=1, at=api.clock())
+    ann.post("/v1/events", {"events": [{"session": "chat:1", "role": "user", "content": "hi", "key": "a"}]}, 202)
+    more = [{"session": "chat:2", "role": "user", "content": "more", "title": "Ports"}]
+    assert ann.post("/v1/events", {"events": more}, 429)["error"]["code"] == "quota_exceeded"
+    ann.get("/sessions/chat:2", 404)
+    named = [{"session": "chat:1", "role": "user", "content": "hi", "key": "a", "title": "Greetings"}]
+    ann.post("/v1/events", {"events": named}, 202)
+    assert ann.get("/sessions/chat:1")["session"]["title"] == "Greetings", "what is known is never refused"
+
+
+def test_a_title_brings_no_forgotten_conversation_back(api: Api) -> None:
+    ann = api.caller()
+    said = [{"session": "chat:1", "role": "user", "content": "hi", "key": "a", "title": "Ports"}]
+    ann.post("/v1/events", {"events": said}, 202)
+    ann.delete("/sessions/chat:1")
+    ann.post("/v1/events", {"events": said}, 202)
+    ann.get("/sessions/chat:1", 404)
+
+
+def test_a_title_renames_no_session_of_another_project(api: Api) -> None:
+    ann = api.caller()
+    said = {"session": "chat:1", "role": "user", "content": "hi", "key": "a"}
+    ann.post("/v1/events", {"events": [{**said, "title": "Ports"}], "context_id": "shop"}, 202)
+    ann.post("/v1/events", {"events": [{**said, "title": "Mine now"}], "context_id": "other"}, 403)
+    assert ann.get("/sessions/chat:1")["session"]["title"] == "Ports"
 
 
 def test_a_session_of_another_project_is_not_written_to(api: Api) -> None:

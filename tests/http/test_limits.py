@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from recollect.http import gate
-from recollect.http.alarms import BURST_LEAST, Alarms
+from recollect.http.alarms import BURST_LEAST, WATCHES, Alarms
 from recollect.http.limits import Limits, network_of
 from recollect.http.turns import Crowded, Turns
 from recollect.keys import Grant
@@ -234,11 +234,25 @@ def test_a_burst_is_measured_by_what_is_usual() -> None:
 
 
 def test_mass_deletes_and_exports_are_alarms(inside: Make) -> None:
+    """Each is told once; as many as a person may tidy up are none."""
     app = inside()
-    for _ in range(5):
+
+    def alarms(kind: str) -> float:
+        [line] = [
+            line for line in app.metrics.render()[0].decode().splitlines() if f'alarms_total{{kind="{kind}"' in line
+        ]
+        return float(line.rpartition(" ")[2])
+
+    assert (alarms("mass_delete"), alarms("mass_export")) == (0, 0)
+    kept = [{"content": f"The locker number {n} is the {n}th of the harbour."} for n in range(105)]
+    told = app.client.post("/ingest/batch", json={"items": kept}).json()["results"]
+    ids = [one["memory_id"] for one in told]
+    for number, memory_id in enumerate(ids, 1):
+        assert app.client.delete(f"/memories/{memory_id}").status_code == 200
+        assert alarms("mass_delete") == (number > WATCHES["delete"].most)
+    for number in range(1, 6):
         assert app.client.get("/export").status_code == 200
-    rendered: Any = app.metrics.render()[0]
-    assert b'recollect_alarms_total{kind="mass_export"} 1.0' in rendered
+        assert alarms("mass_export") == (number > WATCHES["export"].most)
 
 
 # -- exports -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from recollect.distill.memory import new_memory
+from recollect.errors import StoreFull
 from recollect.http.routes.retrieval import lines_of
+from recollect.keys import id_of
 from recollect.model import Scope
 from recollect.store.portable import export_memory
 from tests.http.api_fixture import ANN, NOBODY, Api
@@ -244,6 +246,29 @@ def test_the_export_is_everything_and_can_be_taken_in_again(api: Api) -> None:
     assert records[-1]["id"] == kept
     elsewhere = api.serving.memory(Scope("acme", "carl"))
     assert elsewhere.load(records) == {"sessions": 1, "events": 2, "known": 0, "memories": 1}
+
+
+def test_an_export_is_noted_with_the_key_that_took_it(api: Api) -> None:
+    ann, store = api.caller(), api.serving.store
+    ann.keep("Deploys run on Monday")
+    ann.say("chat:1", "hello", "hi")
+    api.caller(ANN, ("read", "act")).send("GET", "/export")
+    (entry,) = store.audit.find(ANN, limit=9, action="export")
+    assert (entry.subject, entry.details) == ("everything", {"sessions": 1, "turns": 1, "memories": 1})
+    assert (entry.actor, entry.key) == ("ann", id_of(api.caller(ANN, ("read", "act")).key))
+    api.caller(ANN, ("read", "act")).send("GET", "/export?user_id=nobody")
+    assert store.audit.find(Scope("acme", "nobody"), limit=9) == []
+
+
+def test_what_cannot_be_noted_is_refused_before_the_answer_begins(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    api.caller().keep("Deploys run on Monday")
+
+    def full(*_: Any, **__: Any) -> None:
+        raise StoreFull("the disk is full")
+
+    monkeypatch.setattr(api.serving.store.audit, "note", full)
+    answer = api.caller().send("GET", "/export")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "store_full")
 
 
 def test_an_export_is_made_while_it_is_sent(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -201,6 +201,56 @@ def test_a_hint_is_something_that_can_be_done_from_far_away(inside: Callable[...
     assert (done.status_code, done.json()["error"]["hint"]) == (409, "GET /tasks lists them.")
 
 
+def test_whoever_brought_in_enough_today_is_told_to_come_again(inside: Callable[..., Inside]) -> None:
+    """To forget something would not help."""
+    app = inside(hosted=True, quota_ingests_per_day=1)
+    app.client.post("/ingest", json={"content": "the deploy is on fridays"})
+    heard = app.client.post("/ingest", json={"content": "the tests run at night"})
+    assert (heard.status_code, heard.headers["retry-after"]) == (429, str(12 * 3_600))
+    assert heard.json()["error"]["hint"].startswith(
+        "Come again when Retry-After says: a new day begins at midnight UTC."
+    )
+
+
 def test_a_command_of_this_machine_is_no_advice() -> None:
     told = refusal_of(ModelError("it is not installed", hint="Run: recollect model install"))
     assert told.hint is None
+
+
+UNSEEN = {
+    "a blank before": " ann",
+    "a blank behind": "ann ",
+    "a wide blank behind": "ann\u3000",
+    "a no-break blank behind": "ann\u00a0",
+    "zero width": "an\u200bn",
+    "a joiner": "ann\u200d",
+    "a byte order mark": "ann\ufeff",
+    "a word joiner": "a\u2060nn",
+    "a soft hyphen": "a\u00adnn",
+    "right to left": "\u202enna",
+    "an isolate": "\u2067ann\u2069",
+    "an arabic mark": "ann\u061c",
+    "a line separator": "a\u2028nn",
+    "a filler": "ann\u3164",
+    "a selector": "ann\ufe0f",
+    "a tag": "ann\U000e0061",
+    "a grapheme joiner": "a\u034fnn",
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN.values(), ids=UNSEEN)
+def test_a_name_that_does_not_read_as_it_is_is_refused(api: Api, name: str) -> None:
+    """Two users whose names look the same would be two people to us and one to whoever reads."""
+    ann = api.caller()
+    for field in ("user_id", "context_id"):
+        told = ann.post("/ingest", {"content": "something", field: name}, 422)
+        assert told["error"]["fields"][0]["field"] == f"body.{field}"
+        ann.get("/memories", 422, **{field: name})
+    ann.post("/search", {"query": "x", "user_id": name}, 422)
+    ann.get("/quota", 422, user_id=name)
+    ann.post("/v1/events", {"events": [{"session": name, "role": "user", "content": "hello"}]}, 422)
+
+
+@pytest.mark.parametrize("name", ["ann", "Ann Müller", "安娜", "أنا", "o'neil@example.org", "user:7/x", "🐧", "a b"])
+def test_a_name_that_can_be_read_is_taken(api: Api, name: str) -> None:
+    api.caller().post("/ingest", {"content": "something", "user_id": name, "context_id": name}, 201)

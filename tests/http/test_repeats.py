@@ -6,6 +6,8 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from recollect.errors import StoreBusy, StoreUnavailable
 from recollect.http.gate import _passing
 from recollect.http.idempotency import Repeats
 from recollect.http.manner import Programs
+from recollect.ids import stable_key
 from recollect.keys import PERMISSIONS, Grant
 from recollect.store.queueport import ANSWERING
 from tests.http.conftest import Inside, Service
@@ -36,6 +39,22 @@ def test_the_same_request_gets_the_same_answer(each_store: str, inside: Make) ->
     assert len(app.client.get("/memories").json()["memories"]) == 1
 
 
+def test_a_change_that_is_answered_again_tells_its_version_again(each_store: str, inside: Make) -> None:
+    app = inside()
+    kept = app.client.post("/ingest", json={"content": "the deploy is on fridays"}).json()["memory_id"]
+    ways: dict[str, Any] = {
+        "PATCH": (f"/memories/{kept}", {"importance": 0.9}),
+        "POST": (f"/memories/{kept}/confirm", {}),
+    }
+    for method, (path, body) in ways.items():
+        key = {"Idempotency-Key": method}
+        first, again = (app.client.request(method, path, json=body, headers=key) for _ in range(2))
+        assert (first.status_code, again.headers["idempotent-replayed"]) == (200, "true")
+        assert again.headers["ETag"] == first.headers["ETag"]
+    gone = [app.client.delete(f"/memories/{kept}", headers={"Idempotency-Key": "d"}) for _ in range(2)]
+    assert [("etag" in one.headers, one.status_code) for one in gone] == [(False, 200)] * 2
+
+
 def test_another_request_of_the_same_key_is_refused(each_store: str, inside: Make) -> None:
     app = inside()
     assert say(app, "the deploy is on fridays").status_code == 201
@@ -51,6 +70,38 @@ def test_a_key_is_its_owners(each_store: str, inside: Make) -> None:
             "/ingest", json={"content": f"the deploy of {user}"}, headers={**KEY, **app.auth(app.key(user=user))}
         )
         assert heard.status_code == 201
+
+
+def test_what_a_request_is_known_by_is_no_hash_of_its_words(
+    each_store: str, inside: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Secrets are taken out of what is kept. Who has the rows must not be able to try which ones they were."""
+    app, kept = inside(), []
+    store, begin = app.serving.store, app.serving.store.answers.begin
+
+    def noted(scope: Any, key: str, fingerprint: str, **times: Any) -> Any:
+        kept.append(fingerprint)
+        return begin(scope, key, fingerprint, **times)
+
+    monkeypatch.setattr(store.answers, "begin", noted)
+    body = b'{"events":[{"session":"s:1","role":"user","content":"the password is Tr0ub4dor42"}]}'
+    sent = app.client.post("/v1/events", content=body, headers={**KEY, "Content-Type": "application/json"})
+    plain = sha256(b"\0".join((b"POST", b"/v1/events", b"", body))).hexdigest()
+    whose = (app.serving.owner.tenant, app.serving.owner.user, "", KEY["Idempotency-Key"], plain)
+    name = f"idem:{sha256(chr(0).join(whose).encode()).hexdigest()[:32]}:0"
+    assert kept != [plain]
+    assert sent.json()["ids"] != [stable_key("recorded", "s:1", "user_prompt", "key", name)]
+
+
+def test_it_is_known_to_every_server_of_the_store_and_after_the_audits_key_was_exchanged(
+    each_store: str, inside: Make, tmp_path: Path
+) -> None:
+    first = say(inside(), "the deploy is on fridays")
+    file = tmp_path / "data" / "audit.key"
+    file.write_text("ab" * 32 + "\n" + file.read_text())
+    again = say(inside(), "the deploy is on fridays")
+    assert first.content == again.content
+    assert again.headers["idempotent-replayed"] == "true"
 
 
 def test_what_was_refused_may_be_tried_again(each_store: str, inside: Make) -> None:
@@ -130,7 +181,8 @@ def test_another_request_of_a_key_that_is_over_is_another(inside: Make) -> None:
     assert len(app.client.get("/sessions/s:1/history").json()["events"]) == 2
 
 
-def test_once_events_are_there_nothing_fails(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_and_their_titles_are_one_write(each_store: str, inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the events are there, nothing may fail."""
     app = inside()
     body = {"events": [{"session": "s:1", "role": "user", "content": "hello", "title": "Greetings"}]}
 
@@ -138,10 +190,12 @@ def test_once_events_are_there_nothing_fails(inside: Make, monkeypatch: pytest.M
         raise StoreBusy("not now")
 
     with monkeypatch.context() as patch:
-        patch.setattr(app.serving.store.sessions, "ensure", busy)
+        patch.setattr(app.serving.store.sessions, "append", busy)
         assert app.client.post("/v1/events", json=body).status_code == 503
     assert app.client.get("/sessions/s:1").status_code == 404
-    assert app.client.post("/v1/events", json=body).status_code == 202
+    with monkeypatch.context() as patch:
+        patch.setattr(app.serving.store.sessions, "ensure", busy)
+        assert app.client.post("/v1/events", json=body).status_code == 202
     assert app.client.get("/sessions/s:1").json()["session"]["title"] == "Greetings"
 
 

@@ -30,6 +30,26 @@ def test_a_role_answers_its_half(tmp_path: Path, clock: HandClock, role: Role, h
         assert ann.post(lacks, {}, 404)["error"]["code"] == "not_found"
 
 
+@pytest.mark.parametrize(
+    ("role", "method", "path", "hint"),
+    [
+        ("ingestion", "POST", "/search", "The retrieval service has it, at port 8002"),
+        ("ingestion", "GET", "/sessions/a:1", "The retrieval service has it, at port 8002"),
+        ("retrieval", "POST", "/ingest", "The ingestion service has it, at port 8001"),
+        ("ingestion", "POST", "/nowhere", None),
+        ("all", "POST", "/nowhere", None),
+    ],
+)
+def test_what_the_other_half_has_is_said_to_be_there(
+    tmp_path: Path, clock: HandClock, role: Role, method: str, path: str, hint: str | None
+) -> None:
+    with opened_api(tmp_path / "data", clock, role) as api:
+        refused = api.caller().send(method, path)
+        assert refused.status_code in (404, 405)
+        told = refused.json()["error"]["hint"]
+        assert told is None if hint is None else hint in told
+
+
 def test_every_permission_is_of_a_route_and_every_route_has_one(tmp_path: Path, clock: HandClock) -> None:
     seen = set()
     for role in ROLES:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from tests.http.api_fixture import Api
 from tests.http.api_fixture import api as api
+from tests.http.conftest import Inside
 
 pytestmark = pytest.mark.usefixtures("each_store")
 
@@ -92,11 +94,13 @@ def test_records_come_as_text_for_a_model(api: Api) -> None:
     assert "[decision] We deploy from main\n- tags: ops, shop\n- why: it is tested" in told["text"]
     assert found(told) == ["We deploy from main"]
     assert found(ann.post("/memory/search", {"query": "deploy main", "project_tag": "shop"})) == ["We deploy from main"]
+    api.embed()
     assert ann.post("/memory/search", {"query": "penguins"}) == {
         "results": [],
         "count": 0,
         "abstained": True,
-        "mode": "lexical",
+        "mode": "hybrid",
+        "note": "nothing here is close enough to the question",
         "text": "",
     }
 
@@ -111,7 +115,9 @@ def test_context_fits_and_leaves_out_the_session_it_is_for(api: Api) -> None:
     assert told["token_count"] == -(-len(told["context"]) // 4)
     assert told["metadata"]["count"] == len(told["metadata"]["ids"]) > 0
     assert "this very chat" not in told["context"]
-    assert ann.post("/context", {"query": "deploy rule", "max_tokens": 1})["context"] == ""
+    small = ann.post("/context", {"query": "deploy rule", "max_tokens": 1})
+    assert (small["context"], small["metadata"]["abstained"]) == ("", False)
+    assert small["metadata"]["note"] == "the first hit alone does not fit into 1 tokens"
     assert ann.post("/context", {"query": "deploy rule", "top_k": 1})["metadata"]["count"] == 1
 
 
@@ -138,3 +144,13 @@ def test_a_superseded_value_is_found_as_of_its_time(api: Api) -> None:
     assert found(ann.post("/search", asked)) == ["The staging port is 8443"]
     then = {"filters": {"as_of": "2026-11-16T12:00:00Z"}}
     assert found(ann.post("/search", {**asked, **then})) == ["The staging port is 8080"]
+
+
+def test_a_text_that_nothing_fits_into_is_counted_as_empty_not_as_silence(inside: Callable[..., Inside]) -> None:
+    app = inside()
+    app.client.post("/ingest", json={"content": "The blue deploy is on fridays"})
+    for asked in ({"query": "blue deploy", "max_tokens": 1}, {"query": "penguins of the antarctic"}):
+        assert app.client.post("/context", json=asked).json()["context"] == ""
+    told = app.metrics.render()[0].decode()
+    assert 'recollect_recalls_total{outcome="empty"} 1.0' in told
+    assert 'recollect_recalls_total{outcome="abstained"} 1.0' in told

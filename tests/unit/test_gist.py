@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -51,6 +52,72 @@ def test_a_gist_tells_what_the_talk_was_about() -> None:
     assert "The user wants to move their database" in gist or "The user wants to move our database" in gist
     assert "The user asked: Can you plan the Postgres migration for Friday?" in gist
     assert "CREATE TABLE" not in gist
+
+
+def done(kind: str, text: str, role: str = "assistant") -> Event:
+    return Event("0" * 32, "s", kind, role, "assistant", text, NOW, NOW)
+
+
+# From real sessions: what was run, changed, thought and printed between what was said.
+WORKED = [
+    event("user", "Work on bead spotter-a0y and close it when the session hook is wired."),
+    done("tool_call", 'bd close spotter-a0y.1 --reason="Session hook wired, tests green for lifecycle hooks"'),
+    done("tool_call", "readme.md"),
+    done("edit", "*** Begin Patch\n*** Update File: lib/hooks.ex\n+def window(now, hours \\\\ 24) do\n*** End Patch"),
+    done("test_run", "mix test test/spotter_web/controllers/session_hook_controller_test.exs"),
+    done("tool_result", "Finished in 0.4 seconds. 12 tests, 0 failures in the session hook suite.", "tool"),
+    done("thinking", "I should describe the session hook before I wire it."),
+    done("injected_context", "The session hook notes are loaded from memory here.", "user"),
+    done("assistant_text", "The session hook is wired into the router and covered by twelve tests."),
+]
+
+
+def test_only_what_was_said_is_told() -> None:
+    gist = gist_of(WORKED, ExtractiveSummarizer())
+    assert gist == (
+        "The user said: Work on bead spotter-a0y and close it when the session hook is wired. "
+        "The assistant said: The session hook is wired into the router and covered by twelve tests."
+    )
+
+
+PASTED = [
+    ("$ go test ./internal/planner/\n--- FAIL: TestPlan (0.00s)\n    plan_test.go:12: got 1, want 2", "planner/"),
+    ("--- FAIL: TestPlan (0.00s)\nFAIL\tgithub.com/entirehq/git-sync/internal/planner\t0.1s", "FAIL"),
+    ("diff --git a/x.py b/x.py\n@@ -1,2 +1,2 @@\n-def window(now: date) -> list:\n+def window(now) -> list:", "def"),
+    ("internal/syncer/syncer.go\ndocs/protocol.md", "syncer.go"),
+    ('{"todos":[{"id":"1","content":"Create tools.txt","status":"completed"}]}', "todos"),
+    ("    at Object.<anonymous> (/src/app.js:10:5)\n    at Module._compile (node:internal/modules:1105:14)", "Module"),
+    ("<command-name>/clear</command-name>\n<system-reminder>Remember the rules of it</system-reminder>", "reminder"),
+]
+
+
+@pytest.mark.parametrize(("pasted", "mark"), PASTED, ids=[mark for _, mark in PASTED])
+def test_what_was_pasted_is_no_speech(pasted: str, mark: str) -> None:
+    gist = gist_of([event("user", f"Why does the planner fail like this?\n{pasted}")], ExtractiveSummarizer())
+    assert gist == "The user asked: Why does the planner fail like this?"
+    assert mark not in gist
+
+
+@pytest.mark.parametrize("text", ["a." * 40_000, "<a-b>" * 8_000, "x:1" * 20_000, "{" * 20_000, "**a" * 20_000])
+def test_what_is_pasted_costs_little_whatever_it_looks_like(text: str) -> None:
+    began = time.process_time()
+    gist_of([event("user", f"{text}!")], ExtractiveSummarizer())
+    assert time.process_time() - began < 2
+
+
+def test_of_an_answer_that_is_data_its_sentences_are_told() -> None:
+    answer = (
+        '{"findings":[{"title":"[P1] Run gofmt","priority":1,"code_location":{"path":"/srv/a_test.go"}}],'
+        '"overall_explanation":"The lint workflow will fail until these files are formatted."}'
+    )
+    gist = gist_of([done("assistant_text", answer)], ExtractiveSummarizer())
+    assert gist == "The assistant said: The lint workflow will fail until these files are formatted."
+
+
+def test_marks_of_markdown_are_not_told() -> None:
+    said = "- **upload-pack (fetch)**: true stateless, with a trailing response-end packet."
+    gist = gist_of([done("assistant_text", said)], ExtractiveSummarizer())
+    assert gist == "The assistant said: upload-pack (fetch): true stateless, with a trailing response-end packet."
 
 
 def test_nothing_said_gives_no_gist() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
+from ipaddress import ip_address
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ import pytest
 from tests.llm_fixture import Endpoint, send
 
 from recollect.errors import BadVector, InvalidInput, ModelUnavailable, RecollectError
+from recollect.models import address
+from recollect.models.choose import choose
 from recollect.models.port import Embedder
 from recollect.models.remote import RemoteEmbedder
+from recollect.settings import Settings
 
 KEY = "sk-very-secret"
 DIM = 3
@@ -239,6 +243,72 @@ def test_a_closed_port_is_one_clear_error(server: Server) -> None:
 def test_an_unsafe_address_is_refused(url: str) -> None:
     with pytest.raises(InvalidInput):
         RemoteEmbedder(url, KEY, "m", DIM)
+
+
+CLOSED = [
+    "169.254.169.254",  # where most clouds give a machine its credentials
+    "169.254.170.2",  # and a container
+    "169.254.1.1:8080",
+    "2852039166",  # the same as one number
+    "0xA9FEA9FE",
+    "0251.0376.0251.0376",
+    "169.254.43518",
+    "169.254.169.254.",
+    "[::ffff:169.254.169.254]",  # as an IPv6 address, in every way there is
+    "[::ffff:a9fe:a9fe]",
+    "[::a9fe:a9fe]",
+    "[64:ff9b::a9fe:a9fe]",
+    "[2002:a9fe:a9fe::1]",
+    "[fe80::1]",
+    "[fe80::1%25eth0]",
+    "[fd00:ec2::254]",
+    "[fd20:ce::254]",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "0.0.0.0",  # noqa: S104
+    "0",
+    "[::]",
+    "224.0.0.1",
+    "255.255.255.255",
+    "metadata.google.internal",
+    "METADATA.google.internal.",
+    "metadata",
+    "metadata.goog",
+    "instance-data.ec2.internal",
+]
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("host", CLOSED)
+def test_no_model_is_at_the_link_or_at_a_clouds_own_service(scheme: str, host: str) -> None:
+    """Not even where it was named as one that may be asked over plain http."""
+    bare = host.strip("[]").removesuffix(":8080")
+    with pytest.raises(InvalidInput):
+        RemoteEmbedder(f"{scheme}://{host}/latest/meta-data", KEY, "m", DIM, plain=(host, bare))
+
+
+@pytest.mark.parametrize(
+    "host", ["10.0.0.7", "192.168.1.4", "[fd00::7]", "172.16.0.1", "metadata.example.com", "8.8.8.8"]
+)
+def test_other_machines_may_have_a_model(host: str) -> None:
+    RemoteEmbedder(f"https://{host}/v1", KEY, "m", DIM)
+
+
+def test_a_name_that_leads_to_such_an_address_is_sent_nothing(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address, "_OTHERS", frozenset([ip_address("127.0.0.1"), ip_address("::1")]))
+    embedder = RemoteEmbedder(server.script.url.replace("127.0.0.1", "localhost"), KEY, "m", DIM)
+    with pytest.raises(ModelUnavailable, match="ClosedAddress"):
+        embedder.embed(["a"])
+    assert server.script.asked == []
+
+
+def test_plain_http_goes_only_to_hosts_that_were_named() -> None:
+    RemoteEmbedder("http://Embedder:8080/v1", KEY, "m", DIM, plain=("embedder",))
+    with pytest.raises(InvalidInput, match="over https"):
+        RemoteEmbedder("http://other:8080/v1", KEY, "m", DIM, plain=("embedder",))
+    named = Settings(embedder="remote", embedding_url="http://embedder:80/v1", embedding_plain_hosts=("embedder",))
+    assert choose(named)[0] is not None
 
 
 @pytest.mark.parametrize(

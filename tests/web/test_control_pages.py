@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from recollect.capture.privacy import Choice
 from recollect.cli.main import VERBS
+from recollect.keys import PERMISSIONS
 from recollect.model import Scope, Session
 from recollect.settings import load
 from recollect.store.port import Seen
@@ -59,6 +60,11 @@ def captured(one: Web, session: str, project: str | None = None, scope: Scope | 
     one.serving.store.captures.ingest(scope, about, [event(session, 1, f"hello {session}")], transcript=seen)
 
 
+def told(one: Web, address: str) -> str:
+    """A page's words, as they are read."""
+    return one.says(address).replace(" .", ".")
+
+
 # -- which pages there are ---------------------------------------------------------------------------------------------
 
 
@@ -97,7 +103,37 @@ def test_a_key_that_may_only_read_is_offered_no_keys(web: Open) -> None:
     one = web(hosted=True)
     reader = one.visitor(one.key("read"))
     assert f'href="{HOME}/keys"' not in reader.get(HOME).text
-    assert reader.get(f"{HOME}/keys").status_code == 403
+    refused = reader.get(f"{HOME}/keys")
+    assert refused.status_code == 403
+    assert "Your key does not let you manage keys and settings." in refused.text
+    assert "It lets you look at memories. Ask whoever gave it to you for another." in refused.text
+    assert "may not admin" not in refused.text
+
+
+def test_on_a_server_for_others_no_page_tells_to_run_a_command(web: Open) -> None:
+    one = web(hosted=True)
+    kept = one.memory.remember("The door is blue")
+    pages = [f"{HOME}/{each.name}" for each in control.SECTIONS if not each.own]
+    one.memory.contexts.create("team")
+    context = one.memory.contexts.mine()[0].id
+    for address in (HOME, *pages, f"/page/memories/{kept.id}", f"{HOME}/shared?context={context}", "/page/next"):
+        shown = one.says(address)
+        assert "n a terminal" not in shown, address
+        assert not re.search(r"\brecollect [a-z]", shown), address
+
+
+def test_every_permission_is_explained_where_keys_are_made(web: Open) -> None:
+    shown = web().get(f"{HOME}/keys")
+    for word in PERMISSIONS:
+        assert re.search(
+            rf'value="{word}"[^>]*> <strong>{word}</strong> <span class="muted">[^<]{{10,}}</span>', shown
+        ), word
+
+
+def test_a_limit_is_explained(web: Open) -> None:
+    said = web().says(f"{HOME}/quota")
+    assert "0 means no limit" in said
+    assert "without end" not in said
 
 
 def test_a_key_of_a_project_sees_that_project_alone(web: Open) -> None:
@@ -121,12 +157,16 @@ def test_a_project_is_switched_off_and_on_and_the_file_keeps_its_comments(web: O
     before = config.read_text()
     name = "github.com/acme/app"
     answer = one.post(f"{HOME}/projects", name=name, on="no")
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{HOME}/projects?said=switched-off")
+    assert answer.status_code == 303
+    where = answer.headers["location"]
+    place = re.fullmatch(rf"{HOME}/projects\?said=switched-off&name=github.com%2Facme%2Fapp#(row-\w+)", where)
+    assert place
+    assert f'<tr id="{place[1]}"><th scope="row" dir="auto">{name}</th>' in one.get(where)
+    assert f"Switched off: {name}. Nothing new of it is captured" in told(one, where)
     assert f'capture_off = ["{name}"]\n' in config.read_text()
     assert config.read_text().replace(f'capture_off = ["{name}"]\n', "") == before
     now = load().settings
     assert not Choice(now.capture_off, now.capture_only).allows("claude", name, "/src/app")
-    assert "switched off" in one.says(f"{HOME}/projects", said="switched-off")
     assert one.post(f"{HOME}/projects", name=name, on="yes").status_code == 303
     assert config.read_text() == before
 
@@ -141,6 +181,28 @@ def test_agents_and_directories_are_switched_too(web: Open, config: Path) -> Non
     assert "codex switched off" in shown
     one.post(f"{HOME}/projects", name="codex", on="no")  # twice is once
     assert load().settings.capture_off.count("codex") == 1
+
+
+def test_what_is_switched_off_is_named_and_that_nothing_known_is_called_so(web: Open, config: Path) -> None:
+    one = web()
+    for name in ("clade", "~/no/such/directory"):
+        where = one.post(f"{HOME}/projects", name=name, on="no").headers["location"]
+        said = told(one, where)
+        assert f"Switched off: {name}." in said
+        assert "Nothing here is called so" in said
+    (config.parent / "private").mkdir()
+    for name in ("codex", str(config.parent / "private")):
+        said = told(one, one.post(f"{HOME}/projects", name=name, on="no").headers["location"])
+        assert f"Switched off: {name}. Nothing new of it is captured" in said
+        assert "Nothing here is called so" not in said
+    back = told(one, one.post(f"{HOME}/projects", name="codex", on="yes").headers["location"])
+    assert "Switched on: codex." in back
+
+
+def test_the_address_puts_no_words_into_the_notice(web: Open, config: Path) -> None:
+    one = web()
+    for said in ("switched-off", "switched-on"):
+        assert "your bank" not in one.get(f"{HOME}/projects", said=said, name="your bank")
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 501])
@@ -184,6 +246,17 @@ def test_what_was_taken_out_is_told_by_type_and_agent(web: Open) -> None:
     assert re.search(r"github A secret, .* fingerprint\. 3 2 5 ", shown)
     assert re.search(r"denied Read by a tool from a file on the deny list\. – 4 4 ", shown)
     assert "id_rsa" in shown
+
+
+def test_what_is_kept_unless_one_says_otherwise_stands_by_itself(web: Open) -> None:
+    page = web().get(f"{HOME}/privacy")
+    never, _, unless = page.partition("What is never kept")[2].partition("What is kept unless you say otherwise")
+    assert "E-mail addresses" not in never
+    assert "E-mail addresses" in unless
+    assert "redact_personal" in unless
+    page = web(redact_personal=True).get(f"{HOME}/privacy")
+    assert "E-mail addresses" in page.partition("What is never kept")[2]
+    assert "unless you say otherwise" not in page
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------
@@ -318,6 +391,9 @@ def test_an_export_is_a_file_that_can_be_taken_in(web: Open) -> None:
     assert other.load(records)["memories"] == 1
     only = one.browser.get(f"{HOME}/export/file?project=shop").text
     assert "hello claude:1" in only
+    noted = one.memory.store.audit.find(one.memory.scope, limit=9, action="export")
+    assert [entry.subject for entry in noted] == ["project", "everything"]
+    assert noted[0].details == {"sessions": 1, "turns": 1, "memories": 1}
 
 
 # -- retention ---------------------------------------------------------------------------------------------------------
@@ -422,6 +498,17 @@ def test_the_record_is_read_page_by_page(web: Open) -> None:
     assert "offset=50" in first
     assert one.get(f"{HOME}/record?offset=x&action=" + "y" * 500)
     assert "forget" in one.says(f"{HOME}/record", offset="50", action="forget")
+
+
+def test_the_record_leads_to_the_memory_it_is_about(web: Open) -> None:
+    one = web()
+    kept, gone = one.memory.remember("The door is blue"), one.memory.remember("The barn is red")
+    one.memory.forget(kept.id, soft=True)
+    one.memory.forget(gone.id)
+    shown = one.get(f"{HOME}/record")
+    assert f'<a href="/page/memories/{kept.id}">' in shown
+    assert f'href="/page/memories/{gone.id}"' not in shown
+    assert gone.id in shown
 
 
 def test_sizes_are_those_of_the_files(web: Open) -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
-from recollect.model import Scope
+from recollect.ids import stable_key
+from recollect.model import Cost, Scope, Session
 from recollect.pipeline.insights import Insights
 from recollect.store.insightport import RecallDay
 from recollect.store.port import Caps, Charge
 from recollect.web import insights as told
+from tests.contract.samples import event
 from tests.flow.test_insights import NOW, filled
 from tests.web.conftest import Web
 
@@ -119,3 +122,39 @@ def test_the_figures_of_a_scope_are_those_of_the_page(one: Web) -> None:
     assert isinstance(found, Insights)
     assert told.tiles(found)[0][0] == "Memories made"
     assert set(told.panels(found)) >= {"memories", "tags", "recalls", "health", "coverage", "budget"}
+
+
+def test_what_was_chosen_says_what_it_narrows(one: Web) -> None:
+    assert "Only" not in one.says(HOME)
+    said = one.says(HOME, agent="codex")
+    assert "Only codex: sessions, their health and coverage, tokens and money. Memories are of all agents." in said
+    assert "Only codex in shop: sessions" in one.says(HOME, agent="codex", project="shop")
+    assert "Only shop: memories, sessions, their health and coverage, tokens" in one.says(HOME, project="shop")
+
+
+def run_of_muse(web: Web) -> None:
+    """A session with a model that no list has."""
+    said = replace(event("claude:muse", 0, "hello", occurred_at=NOW), way="sweep")
+    cost = Cost(stable_key("cost", "muse"), "claude:muse", NOW, "muse-9", input=900, output=100)
+    web.serving.store.captures.ingest(web.serving.owner, Session("claude:muse", "claude"), [said], [cost])
+
+
+def test_money_that_is_not_known_says_why(one: Web) -> None:
+    run_of_muse(one)
+    said = one.says(HOME)
+    assert "1 of" in said
+    assert "No price is known for muse-9; the setting `prices` tells it" in said
+
+
+def test_without_any_price_the_tile_says_so(web: Open) -> None:
+    made = web()
+    run_of_muse(made)
+    assert "Money – no price is known" in made.says(HOME)
+
+
+def test_health_is_told_by_the_week(one: Web) -> None:
+    page = one.get(HOME, days="30")
+    table = page.partition('id="health"')[2].partition("</section>")[0]
+    assert "Health of sessions, week by week" in table
+    assert "week from" in table
+    assert "<circle" in table

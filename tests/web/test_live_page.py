@@ -8,13 +8,14 @@ import json
 import struct
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from recollect.model import Scope
-from recollect.pipeline.following import Following, Line, catch_up
+from recollect.pipeline.following import Following, Line, catch_up, recent
 from recollect.store.browseport import Mark
 from recollect.store.useport import Injection
 from recollect.web import live
@@ -160,6 +161,88 @@ def test_what_agents_are_told_is_told_word_for_word(web: Open) -> None:
         await stream.leave()
 
     run(one, act)
+
+
+BLOCK = "0123456789ab"
+EXACT = "<recollect-memory>\nWhat Recollect remembers [recollect:0123456789ab]\n" + "> a <b>line</b>\n" * 200
+
+
+def tell_agent(web: Web, *texts: str, block: str = BLOCK) -> None:
+    """Memories that were put before an agent at once."""
+    at = web.clock() + timedelta(seconds=1)
+    kept = [web.memory.remember(text) for text in texts]
+    shown = [Injection(one.id, "chat:1", at, "claude", "start", block) for one in kept]
+    web.serving.store.use.inject(web.memory.scope, shown, before=at - timedelta(days=1))
+
+
+def keep_words(web: Web) -> None:
+    """What the hook printed then."""
+    folder = web.data_dir / "told"
+    folder.mkdir(mode=0o700)
+    said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": EXACT}}
+    (folder / BLOCK).touch(0o600)
+    (folder / BLOCK).write_text(json.dumps(said))
+
+
+def test_what_an_agent_was_told_is_one_line_with_its_very_words(web: Open) -> None:
+    """The same on a page that is opened and on one that follows, and whole (S2.29)."""
+    one = web()
+    say(one, "before")
+    keep_words(one)
+
+    async def act() -> None:
+        stream = Stream(one)
+        await ready(stream)
+        tell_agent(one, "The door is blue", "The cat is called Miso")
+        await stream.until(lambda it: any(line["what"] == "told" for line in it.lines))
+        (line,) = [line for line in stream.lines if line["what"] == "told"]
+        assert (line["note"], line["headline"], line["exact"]) == ("claude", "2 memories", True)
+        assert line["text"] == EXACT
+        assert line["address"] == "/page/sessions/chat%3A1#told"
+        await stream.leave()
+
+    run(one, act)
+    page = one.get("/page/live")
+    assert page.count(">told</a>") == 1
+    assert '<span class="note">claude</span> 2 memories</summary>' in page
+    assert EXACT.strip() in unescape(page)
+    assert "a <b>line" not in page
+
+
+def test_without_the_very_words_those_of_each_memory_are_told(web: Open) -> None:
+    one = web()
+    say(one, "before")
+    tell_agent(one, "The door is blue", "x" * 1_500)
+    page = one.get("/page/live")
+    assert "The door is blue" in page
+    assert "x" * 1_500 in page
+    assert "the text around them is not kept" in page
+
+
+def test_on_a_server_for_others_no_words_of_its_machine_are_told(web: Open) -> None:
+    one = web(hosted=True)
+    say(one, "before")
+    keep_words(one)
+    tell_agent(one, "The door is blue")
+    assert "recollect-memory" not in one.get("/page/live")
+
+
+def test_an_answer_stands_above_its_prompt_as_newer_ones_do(web: Open) -> None:
+    one = web()
+    say(one, "the question", "the answer")
+    page = one.get("/page/live")
+    assert page.index("the answer") < page.index("the question")
+
+
+def test_a_page_counts_whole_what_was_told(web: Open) -> None:
+    """Of the first that it has room for some may be left out: then it is not told."""
+    one = web()
+    say(one, "before")
+    tell_agent(one, *(f"Door {n} is of wood {n * 7}" for n in range(9)), block="first0000000")
+    one.clock.move(seconds=5)
+    tell_agent(one, "The cat is called Miso", "Dogs bark")
+    lines, _ = recent(one.serving.store, one.memory.scope, one.clock, limit=6)
+    assert [line.memories for line in lines if line.what == "told"] == [2]
 
 
 def test_whoever_comes_back_misses_nothing_and_hears_nothing_twice(web: Open) -> None:

@@ -42,7 +42,7 @@ def test_it_shows_what_it_says_and_the_words_it_rests_on(web: Make) -> None:
     site = web()
     kept = told(site, why="it was moved", tags=["db"])
     page = site.get(address(kept))
-    assert "<blockquote>We moved it last night. <mark>The port of postgres is 5544</mark> from today" in page
+    assert "We moved it last night. <mark>The port of postgres is 5544</mark> from today" in page
     event = kept.evidence[0].event
     assert f'href="/page/sessions/claude%3As1?at={event}#e-' in page
     said = site.says(address(kept))
@@ -167,6 +167,121 @@ def test_what_cannot_be_is_refused_with_a_page(web: Make) -> None:
         answer = site.post(address(kept, "edit"), **fields(kept, **change))
         assert (answer.status_code, answer.headers["content-type"]) == (422, "text/html; charset=utf-8"), change
     assert site.memory.get(kept.id) == kept
+
+
+def test_it_is_put_into_another_project_and_into_none(web: Make) -> None:
+    site = web()
+    kept = told(site)
+    site.serving.memory(site.memory.scope.within("shop")).remember("The barn is red")
+    page = site.get(address(kept))
+    assert re.search(r'<input id="project" name="project" value="" [^>]*list="projects"', page)
+    assert '<option value="shop">' in page
+    moved = site.post(address(kept, "edit"), **fields(kept, project="shop", why="so"))
+    assert moved.headers["location"] == f"{address(kept)}?said=moved"
+    now = site.memory.get(kept.id)
+    assert (now.project, now.why, now.content) == ("shop", "so", kept.content)
+    assert 'name="project" value="shop"' in site.get(address(kept))
+    assert site.memory.store.audit.find(site.memory.scope, limit=1, action="to_project", subject=kept.id)
+    new = site.post(address(kept, "edit"), **fields(now, project="shoop"))
+    assert new.headers["location"] == f"{address(kept)}?said=moved-new-project"
+    said = site.says(new.headers["location"])
+    assert "No session and no other memory belongs to shoop yet" in said
+    now = site.memory.get(kept.id)
+    site.post(address(kept, "edit"), **fields(now, project=""))
+    assert site.memory.get(kept.id).project is None
+
+
+def test_a_form_without_a_project_leaves_it_where_it_is(web: Make) -> None:
+    site = web()
+    kept = site.serving.memory(site.memory.scope.within("shop")).remember("The barn is red")
+    site.post(address(kept, "edit"), **fields(kept, why="so"))
+    assert (site.memory.get(kept.id).project, site.memory.get(kept.id).why) == ("shop", "so")
+
+
+def test_what_says_the_same_there_already_is_named_and_nothing_changed(web: Make) -> None:
+    site = web()
+    kept = told(site)
+    site.serving.memory(site.memory.scope.within("shop")).remember(kept.content)
+    answer = site.post(address(kept, "edit"), **fields(kept, project="shop", why="so"))
+    assert answer.status_code == 409
+    assert "Another memory there says the same." in answer.text
+    assert "changed meanwhile" not in answer.text
+    assert site.memory.get(kept.id) == kept
+
+
+def test_a_key_of_one_project_moves_nothing_out_of_it(web: Make) -> None:
+    site = web(hosted=True)
+    kept = site.serving.memory(site.memory.scope.within("shop")).remember("The barn is red")
+    browser = site.visitor(site.key("read", "write", "speak", project="shop"))
+    assert 'name="project"' not in browser.get(address(kept)).text
+    for project in ("farm", ""):
+        site.post(
+            address(kept, "edit"), browser, **fields(site.memory.get(kept.id), project=project, why=f"{project}!")
+        )
+        assert site.memory.get(kept.id).project == "shop"
+
+
+def test_what_cannot_be_saved_comes_back_in_its_form_in_its_words(web: Make) -> None:
+    site = web()
+    kept = told(site, origin="web")
+    answer = site.post(address(kept, "edit"), **fields(kept, content=" ", why="<b>so</b>", tags="a, b", vouch="1"))
+    assert answer.status_code == 422
+    form = answer.text.partition('id="edit" open')[2].partition("</form>")[0]
+    assert "“What is so” is empty. Nothing was saved." in form
+    assert 'value="&lt;b&gt;so&lt;/b&gt;"' in form
+    assert 'value="a, b"' in form
+    assert 'name="vouch" value="1" checked' in form
+    assert 'aria-current="page">Memory' in answer.text
+    soon = site.post(address(kept, "edit"), **fields(kept, expires_at="soon"))
+    assert "“Holds to the end of” is a day such as" in soon.text
+    assert 'name="vouch" value="1">' in soon.text, "it was not ticked"
+
+
+# Which verb does what a form of this page does.
+DOES = {
+    "edit": "edit",
+    "wording": "edit",
+    "pin": "pin",
+    "confirm": "confirm",
+    "feedback": "feedback",
+    "archive": "archive",
+    "back": "undo",
+    "forget": "forget",
+}
+
+
+def test_whatever_the_page_changes_a_command_changes_too() -> None:
+    from recollect.cli.main import VERBS
+    from recollect.web.routes.memory import NEEDS
+
+    assert {path.rpartition("/")[2] for method, path in NEEDS if method == "POST"} == DOES.keys()
+    assert set(DOES.values()) <= VERBS.keys()
+
+
+def test_the_undo_stands_inside_its_notice(web: Make) -> None:
+    """A form cannot stand in a paragraph: the browser ends that before it."""
+    site = web()
+    kept = told(site)
+    for action, said in (("archive", "archived"), ("forget", "forgotten")):
+        site.post(address(kept, action), how="soft")
+        notice = site.get(address(kept), said=said).partition('role="status">')
+        assert notice[0].endswith('<div class="notice" ')
+        assert "Undo" in notice[2].partition("</div>")[0]
+        site.post(address(kept, "back"))
+
+
+def test_facts_are_told_in_words_that_agree_with_the_rest(web: Make) -> None:
+    site = web()
+    kept = told(site)
+    site.memory.ensure_session("codex:s9")
+    shown = Injection(kept.id, "codex:s9", site.clock(), "codex", "start", "ab" * 6)
+    site.serving.store.use.inject(site.memory.scope, [shown], before=site.clock().replace(year=2020))
+    said = site.says(address(kept))
+    for told_ in ("Told unasked once", "Found when asked for never", "Changed never"):
+        assert told_ in said
+    site.memory.pin(kept.id)
+    assert "Changed 1 time" in site.says(address(kept))
+    assert "Version" not in site.says(address(kept))
 
 
 def test_a_former_wording_is_put_back(web: Make) -> None:
@@ -301,6 +416,7 @@ def test_what_is_told_next_says_why_something_is_not_among_it(web: Make) -> None
     assert "It is not among them" in said
     assert "only quoted" in said
     assert "Nothing yet" in said
+    assert "Made of" not in said
     assert site.get("/page/next", project="never", host="no such")
 
 

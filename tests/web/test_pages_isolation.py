@@ -46,6 +46,8 @@ NOBODY = "0199aaaa-0000-7000-8000-000000000000"
 QUERIES = (
     {},
     {"q": "{word}", "anyway": "1", "archived": "1", "history": "1"},
+    {"forgotten": "1"},
+    {"forgotten": "1", "q": "{word}", "project": "{project}"},
     {"tag": "{word}"},
     {"project": "{project}"},
     {"session": "{session_id}"},
@@ -54,6 +56,7 @@ QUERIES = (
     {"context": "{context}"},
     {"user": "{user}"},
     {"days": "365", "agent": "claude"},
+    {"into": "{pattern_id}"},
 )
 # What is sent with a form whose address names nothing.
 FORMS: dict[str, list[dict[str, Any]]] = {
@@ -137,6 +140,8 @@ def _things(one: Web, scope: Scope, word: str) -> Things:
         f"The {word} {hidden} sleeps at noon", "fact", tags=[word, f"{hidden}tag"], session=session
     )
     memory.update(kept.id, why=f"because {hidden}")
+    gone = one.serving.memory(owner.within(project)).remember(f"The {word} {hidden} sleeps no more", "note")
+    memory.forget(gone.id, soft=True)
     memory.summarize(session)
     pattern, rollout = _pattern(one, owner, project, session, word, hidden)
     key = store.keys.create(scope, at=at, name=f"key {hidden}").key.id
@@ -250,6 +255,7 @@ def test_each_of_them_sees_their_own(web: Open) -> None:
             answers = list(_tried(browser, "", method, route, things))
             if any(things.hidden in answer.text for answer in answers):
                 shown.add(route.path)
+    assert things.hidden in browser.get("/memory?forgotten=1").text
     lists = {"/memory", "/page/suggest", "/page/sessions", "/page/patterns", "/page/insights", "/page/live"}
     wanted = {*lists, "/page/memories/{memory_id}", "/page/sessions/{session_id:path}", "/page/patterns/{pattern_id}"}
     assert shown >= {*wanted, "/page/control/keys", "/page/control/privacy", "/page/control/shared"}

@@ -14,7 +14,7 @@ import pytest
 from recollect.model import Scope
 from recollect.project import resolve
 from recollect.store.learnport import Pattern, Rollout
-from recollect.web.patterns import diff_lines, places
+from recollect.web.patterns import diff_lines, error_in, places
 from tests.flow.patterns_fixture import STALE, approved, fill, found, keep, quiet
 from tests.unit.learn.learning_fixture import Told, stale_edit
 from tests.web.conftest import Web
@@ -73,6 +73,44 @@ def done(one: Web, what: str = "refresh") -> None:
     pytest.fail("it does not end")
 
 
+# From real sessions: what a failed tool printed, the line that tells, and whether it is the only one that is marked.
+FAILED = [
+    (
+        "internal/syncer/syncer.go:398:func instrumentHTTPClient(base *http.Client) *http.Client {\n"
+        "sed: internal/syncer/throughput.go: No such file or directory",
+        "sed: internal/syncer/throughput.go: No such file or directory",
+    ),
+    (
+        "docs/protocol.md:236:A thin pack is one that contains existing delta objects\n" * 80
+        + "rg: pkg: No such file or directory (os error 2)\n"
+        + "docs/protocol.md:240:The receiver reads existing objects\n" * 80,
+        "rg: pkg: No such file or directory (os error 2)",
+    ),
+    ("<tool_use_error>File does not exist.</tool_use_error>", "<tool_use_error>File does not exist.</tool_use_error>"),
+    ("ok\nzsh:1: read-only variable: status\n", "zsh:1: read-only variable: status"),
+    ("x" * 5_000, "x" * 320),
+]
+
+
+@pytest.mark.parametrize(
+    ("printed", "telling"), FAILED, ids=["after code", "in the middle", "a tag", "the last", "long"]
+)
+def test_of_what_failed_the_line_that_says_why_is_shown_and_marked(printed: str, telling: str) -> None:
+    pieces = error_in(printed.rstrip())
+    assert [piece.text for piece in pieces if piece.marked] == [telling]
+    assert sum(len(piece.text) for piece in pieces) < 500
+
+
+def test_evidence_of_a_failed_tool_is_the_line_that_says_why(web: Open) -> None:
+    one = web()
+    fill(one.memory)
+    page = page_of(one, found(one.memory))
+    evidence = page.partition('id="evidence"')[2].partition('aria-labelledby="before"')[0]
+    marked = re.findall(r"<mark>([^<]*)</mark>", evidence)
+    assert marked
+    assert all("not found" in text or "Failed to find expected lines" in text for text in marked), marked
+
+
 # -- the queue ---------------------------------------------------------------------------------------------------------
 
 
@@ -97,6 +135,21 @@ def test_the_queue_shows_what_spans_agents_first_with_counts_and_what_it_cost(we
     one.memory.patterns.approve(stale.id)
     assert STALE not in one.says(HOME, state="candidate")
     assert STALE in one.says(HOME, state="approved")
+
+
+def test_merging_asks_first(web: Open) -> None:
+    one = web()
+    fill(one.memory)
+    stale = found(one.memory)
+    other = next(each for each in one.memory.patterns.find("candidate") if each.id != stale.id)
+    assert f'<form method="get" action="{HOME}/{stale.id}/merge"' in page_of(one, stale)
+    said = one.says(f"{HOME}/{stale.id}/merge", into=other.id)
+    for words in ("Merge these two?", "This one goes", stale.statement, "This one stays", other.statement):
+        assert words in said
+    assert one.memory.patterns.get(stale.id).state == "candidate", "looking merges nothing"
+    assert one.get(f"{HOME}/{stale.id}/merge", 409, into=stale.id)
+    assert one.get(f"{HOME}/{stale.id}/merge", 404, into="nobody")
+    assert one.get(f"{HOME}/{stale.id}/merge", 422, into="")
 
 
 def test_odd_words_in_the_address_do_no_harm(web: Open) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from html import unescape
 from typing import Any
 from urllib.parse import quote
 
@@ -129,10 +130,29 @@ def test_it_is_paged(web: Open) -> None:
 
 def test_days_are_a_heat_map_with_a_table(web: Open) -> None:
     one = web()
+    for number in range(3):
+        one.memory.record(f"chat:{number}", "user", "hello")
+    page, day = one.get("/page/sessions"), f"{one.clock():%Y-%m-%d}"
+    there = f"/page/sessions?since={day}&amp;until={day}"
+    assert f'<a href="{there}" tabindex="-1" aria-label="{day}: 3"><rect class="h4"' in page
+    assert f"<title>{day}: 3</title>" in page
+    assert f'<td><a href="{there}">{day}</a></td><td>3</td>' in page
+    assert one.get("/page/sessions", since=day, until=day).count('class="hit') == 3
+
+
+def test_a_day_of_the_map_keeps_what_else_was_chosen(web: Open) -> None:
+    one = web()
     one.memory.record("chat:1", "user", "hello")
-    page = one.get("/page/sessions")
-    assert f"<title>{one.clock():%Y-%m-%d}: 1</title>" in page
-    assert f"<td>{one.clock():%Y-%m-%d}</td><td>1</td>" in page
+    page = one.get("/page/sessions", agent="chat", since="2026-01-01")
+    assert re.search(r'href="/page/sessions\?agent=chat&amp;since=(\S+)&amp;until=\1"', page)
+
+
+def test_a_row_says_on_which_day_and_at_what_time(web: Open) -> None:
+    one = web()
+    a_session(one)
+    ended = one.memory.store.sessions.get(one.memory.scope, ONE).ended_at  # type: ignore[union-attr]
+    row = one.get("/page/sessions").partition('class="hit')[2]
+    assert f"{ended:%Y-%m-%d %H:%M} UTC</time>, <time" in row
 
 
 # -- one session -------------------------------------------------------------------------------------------------------
@@ -188,9 +208,145 @@ def test_what_belongs_to_a_session_is_linked(web: Open) -> None:
     page, said = one.get(PAGE), one.says(PAGE)
     assert f"/page/memories/{kept.id}" in page
     assert "A helper" in said
-    assert "The port is 2" in said.partition("What it was told The words")[2], "the words it had then"
+    told = said.partition("Memories made of it")[2].partition("Transcript")[0].partition("What it was told")[2]
+    assert "Told claude 1 memory when it began" in told
+    assert "The port is 2" in told, "the words it had then"
     child = one.says(f"/page/sessions/{quote('claude:child')}")
     assert "Mend the login" in child
+
+
+def test_a_session_without_a_title_is_called_by_what_it_was_for(web: Open) -> None:
+    one = web()
+    taken_in(one, event(ONE, 0, "Please write the docs of the harbour"))
+    taken_in(one, event("claude:child", 0, "help"), parent=ONE, relation="subagent", title="A helper")
+    family = one.get(f"/page/sessions/{quote('claude:child')}").partition('id="family"')[2].partition("</section>")[0]
+    assert "Please write the docs of the harbour" in family
+    assert one.browser.get(f"{PAGE}/export", params={"as": "markdown"}).text.startswith("# Please write the docs")
+
+
+EXACT = "<recollect-memory>\nWhat is remembered [recollect:0123456789ab]\n> The <b>port</b> is 2\n</recollect-memory>\n"
+
+
+def tell(web: Web, *contents: str, after: int = 0, event: str = "start", block: str = "0123456789ab") -> list[str]:
+    """Memories that the agent of the session was told at once, so many seconds after it began."""
+    began = web.memory.history(ONE)[0].occurred_at
+    kept = [web.memory.remember(content, "fact").id for content in contents]
+    shown = [Injection(id_, ONE, began + timedelta(seconds=after), "claude", event, block) for id_ in kept]
+    web.serving.store.use.inject(web.memory.scope, shown, before=began - timedelta(days=1))
+    folder = web.data_dir / "told"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    said = {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": EXACT}}
+    (folder / "0123456789ab").touch(0o600)
+    (folder / "0123456789ab").write_text(json.dumps(said))
+    return kept
+
+
+def test_a_turn_that_was_opened_from_a_hit_shows_what_its_agent_was_told(web: Open) -> None:
+    """Why did it say that? From the event one comes to what was put before the agent."""
+    one = web()
+    a_session(one)
+    first, second = tell(one, "The port is 2", "Deploys happen on Fridays")
+    for query in ({"at": stable_key(ONE, "6")}, {"q": "port"}):
+        page = one.get(PAGE, **query)
+        assert '<details class="card" id="told"><summary>It was told 2 memories</summary>' in page
+        assert f"/page/memories/{first}" in page
+        assert f"/page/memories/{second}" in page
+    assert '<a class="had small" href="#told">It had been told 2 memories</a>' in one.get(PAGE, at=stable_key(ONE, "6"))
+    assert "It had been told" not in one.get(PAGE)
+
+
+def test_the_exact_text_is_shown_as_text(web: Open) -> None:
+    one = web()
+    a_session(one)
+    tell(one, "The port is 2")
+    for query in ({}, {"at": stable_key(ONE, "6")}):
+        page = one.get(PAGE, **query)
+        assert "As the agent received it, word for word." in page
+        assert EXACT.strip() in unescape(page)
+        assert "<b>port" not in page
+
+
+def test_of_what_was_forgotten_the_exact_text_is_not_shown(web: Open) -> None:
+    one = web()
+    a_session(one)
+    gone, _ = tell(one, "The port is 2", "Deploys happen on Fridays")
+    one.memory.forget(gone, soft=True)
+    page = one.get(PAGE)
+    assert "The port is 2" not in page
+    assert "recollect-memory" not in page
+    assert "Deploys happen on Fridays" in page
+
+
+def test_what_was_told_stands_where_it_was_told(web: Open) -> None:
+    one = web()
+    a_session(one)
+    tell(one, "The port is 2")
+    seventh = one.memory.history(ONE)[7].occurred_at - one.memory.history(ONE)[0].occurred_at
+    tell(one, "Deploys happen on Fridays", after=int(seventh.total_seconds()), event="prompt", block="b")
+    transcript = one.get(PAGE).partition('class="transcript"')[2]
+    places = [transcript.index(words) for words in ("Told claude", "The login fails with 401")]
+    assert places == sorted(places)
+    turn = transcript.index("Turn 2")
+    assert "Told claude" in transcript[turn : transcript.index("Not yet.")]
+
+
+def test_what_was_told_between_two_pages_is_on_one_of_them(web: Open) -> None:
+    one = web()
+    taken_in(one, *(event(ONE, n, f"line {n}", "user" if n % 2 == 0 else "assistant") for n in range(160)))
+    events = one.memory.history(ONE)
+    last = events[149].occurred_at - events[0].occurred_at
+    tell(one, "The port is 2", after=int(last.total_seconds()) + 1, event="prompt")
+    shown = [one.get(PAGE, page=number).partition('class="transcript"')[2].count("Told claude") for number in (1, 2)]
+    assert sum(shown) == 1
+
+
+def test_a_call_leads_to_the_session_of_the_helper_it_started(web: Open) -> None:
+    one = web()
+    taken_in(
+        one,
+        event(ONE, 0, "go"),
+        call(1, "Look at the routes", "Task", action="task"),
+        result(2, "There are nine.", 1, agent="a93"),
+        call(3, "Look at the tests", "Task", action="task"),
+        call(4, "ls"),
+    )
+    helper = {"parent": ONE, "relation": "subagent"}
+    taken_in(one, event(f"{ONE}/agent-a93", 0, "Look at the routes", origin="assistant"), **helper)
+    taken_in(one, event(f"{ONE}/agent-b71", 0, "Look at the tests", origin="assistant"), **helper)
+    transcript = one.get(PAGE).partition('class="transcript"')[2]
+    found = re.findall(r'<a href="([^"]+)">The session of the helper it started', transcript)
+    assert found == [f"/page/sessions/{quote(f'{ONE}/agent-{name}')}" for name in ("a93", "b71")]
+
+
+def test_how_much_of_a_session_is_stored_is_told(web: Open) -> None:
+    one = web()
+    a_session(one)
+    assert "Coverage" not in one.says(PAGE), "no turn of a transcript is known"
+    about, keys = Session(ONE, "claude"), [stable_key(ONE, str(n)) for n in (0, 7)]
+    for turns, words in (((*keys, "f" * 64), "66.67 % of 3 turns"), (tuple(keys), "100 % of 2 turns")):
+        seen = Seen(f"/logs/{ONE}", "claude", ONE, "read", one.clock(), turns=turns)
+        one.serving.store.captures.ingest(one.memory.scope, about, [], [], transcript=seen)
+        assert f"Coverage {words}" in one.says(PAGE)
+
+
+def test_a_cost_that_is_not_known_says_why(web: Open) -> None:
+    one = web()
+    a_session(one)
+    assert "No price is known" not in one.says(PAGE)
+    cost = Cost(stable_key("cost", "x"), ONE, one.clock(), "muse-9", input=900, output=100)
+    one.serving.store.captures.ingest(one.memory.scope, Session(ONE, "claude"), [], [cost])
+    digest_due(one.serving.store, one.memory.scope, one.clock)
+    assert "No price is known for muse-9; the setting `prices` tells it" in one.says(PAGE)
+
+
+def test_on_a_server_for_others_nobody_is_told_to_run_a_command(web: Open) -> None:
+    one = web(hosted=True)
+    empty = [one.says(each) for each in ("/page/sessions", "/page/live", "/page/patterns", "/page/insights")]
+    a_session(one)
+    full = [one.says(each) for each in (PAGE, f"{PAGE}/forget", "/page/sessions", "/page/live", "/page/insights")]
+    for said in (*empty, *full):
+        assert "n a terminal" not in said
+        assert not re.search(r"\brecollect [a-z]|setting `", said)
 
 
 def test_at_opens_the_page_that_holds_an_event(web: Open) -> None:
@@ -319,7 +475,8 @@ def test_text_of_a_session_stays_text(web: Open) -> None:
 def test_a_gist_is_made(web: Open) -> None:
     one = web()
     a_session(one)
-    assert "No gist yet" in one.says(PAGE)
+    assert "No gist yet. Upkeep ( recollect maintain ) makes one of a session that has 8 events" in one.says(PAGE)
+    assert one.get(PAGE).count(f'action="{PAGE}/summarize"') == 2
     answer = one.post(f"{PAGE}/summarize")
     assert answer.status_code == 303
     assert answer.headers["location"] == "/page/sessions/claude%3Aone?said=summarized#gist"
@@ -377,6 +534,8 @@ def test_a_session_is_saved_as_a_file(web: Open) -> None:
     assert "# Mend the login" in told.text
     assert "> The login fails with 401. Please fix it." in told.text
     assert "```\npytest tests/login\n```" in told.text
+    noted = one.memory.store.audit.find(one.memory.scope, limit=9, action="export")
+    assert [(entry.session, entry.details["sessions"]) for entry in noted] == [(ONE, 1), (ONE, 1)]
 
 
 def test_what_was_saved_can_be_taken_in_again(web: Open) -> None:

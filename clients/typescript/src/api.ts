@@ -141,7 +141,7 @@ export interface paths {
          * Ingest Turn
          * @description Record what a user said and what was answered, both or neither. Memories are made of it in the background.
          *
-         *     Through a key without `speak` nothing of it is trusted as the user's own word.
+         *     Through a key without `speak` nothing of it is trusted as the user's own word. Secrets are taken out first.
          */
         post: operations["ingest_turn"];
         delete?: never;
@@ -162,6 +162,8 @@ export interface paths {
         /**
          * Ingest Events
          * @description Record messages of conversations, in order, all or none. What is sent again with its key or time is known.
+         *
+         *     Secrets are taken out of them, of titles and of metadata first.
          */
         post: operations["ingest_events"];
         delete?: never;
@@ -211,7 +213,8 @@ export interface paths {
         put?: never;
         /**
          * Confirm Memory
-         * @description The user says that it is so: from now on it is trusted as their own word, and may be a preference.
+         * @description The user says that it is so: from now on it is trusted as their own word, and may be a preference. With
+         *     `If-Match`, only if nobody changed it meanwhile.
          */
         post: operations["confirm_memory"];
         delete?: never;
@@ -884,7 +887,7 @@ export interface components {
             count: number;
             /**
              * Abstained
-             * @description Nothing was close enough, or nothing fits.
+             * @description Nothing was close enough to be said.
              */
             abstained: boolean;
             /**
@@ -892,6 +895,11 @@ export interface components {
              * @enum {string}
              */
             mode: "hybrid" | "lexical";
+            /**
+             * Note
+             * @description As in a search; also that `max_tokens` is too small for the first entry.
+             */
+            note: string | null;
         };
         /**
          * ContextRequest
@@ -1085,6 +1093,11 @@ export interface components {
             ids: string[];
             /** Accepted */
             accepted: number;
+            /**
+             * Redacted
+             * @description How many secrets and private parts were taken out of them, and of titles and metadata.
+             */
+            redacted: number;
         };
         /**
          * Facets
@@ -1246,6 +1259,28 @@ export interface components {
              * @default false
              */
             archived?: boolean;
+            /**
+             * History
+             * @description Also memories that were superseded or have expired.
+             * @default false
+             */
+            history?: boolean;
+            /**
+             * Trusts
+             * @description Only memories trusted as one of these: the user's own words, checked, or quoted.
+             */
+            trusts?: ("user" | "checked" | "quoted")[] | null;
+            /**
+             * Flavors
+             * @description Only what comes from sessions of these agents, such as `claude`.
+             */
+            flavors?: string[] | null;
+            /**
+             * Pinned
+             * @description Only memories that somebody pinned.
+             * @default false
+             */
+            pinned?: boolean;
         };
         /**
          * GistRecord
@@ -2080,6 +2115,11 @@ export interface components {
              * @enum {string}
              */
             mode: "hybrid" | "lexical";
+            /**
+             * Note
+             * @description As in a search.
+             */
+            note: string | null;
             /** Text */
             text: string;
         };
@@ -2178,6 +2218,11 @@ export interface components {
              * @enum {string}
              */
             mode: "hybrid" | "lexical";
+            /**
+             * Note
+             * @description Why nothing was found, why words alone were searched, or what cannot be found by meaning yet.
+             */
+            note: string | null;
             facets: components["schemas"]["Facets"] | null;
         };
         /**
@@ -2581,6 +2626,11 @@ export interface components {
              * @constant
              */
             status: "queued";
+            /**
+             * Redacted
+             * @description How many secrets and private parts were taken out of it.
+             */
+            redacted: number;
         };
         /**
          * UsageRecord
@@ -4185,6 +4235,8 @@ export interface operations {
                 context_id?: string | null;
             };
             header?: {
+                /** @description The version you read, as in its ETag: `"3"`. Changed meanwhile: 409. */
+                "If-Match"?: string | null;
                 /** @description A request that is sent again with the same key is done once, and answered the same, for 24 hours. */
                 "Idempotency-Key"?: string;
             };

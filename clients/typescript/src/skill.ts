@@ -173,7 +173,7 @@ export class MemorySkill {
     return (await this.recall(query, filters, options)).results;
   }
 
-  /** The same with how it was searched, whether it abstained, and facets. */
+  /** The same with how it was searched, whether it abstained, a note on what may be missing, and facets. */
   async recall(query: string, filters: SearchFilters = {}, options: SearchOptions = {}): Promise<SearchAnswer> {
     const { topK, profile, facets, abstain } = options;
     const body = {

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
 from typing import Any
 
-from recollect.capture.redact import Redactor
+from recollect.capture.redact import Redactor, unmarked
 from recollect.capture.shell import commands, name_of
 from recollect.frame import without_blocks
 from recollect.model import Event
@@ -103,7 +103,7 @@ class Privacy:
             self.counts[why] += 1
             kept = {name: meta[name] for name in ("tool", "action", "call", "error", "exit") if name in meta}
             return replace(event, text=OURS if why == "ours" else f"[withheld: {why}]", meta=kept, bodies=())
-        text = self._text(event.text)
+        text = self.text(event.text)
         new = self._leaves(meta) if meta else meta
         return event if text is event.text and new is meta else replace(event, text=text, meta=new)
 
@@ -112,10 +112,27 @@ class Privacy:
         self._forbidden(event)
 
     def line(self, text: str | None) -> str | None:
-        """A title or the like."""
-        return None if text is None else self._text(text)
+        """A title or the like, if there is one."""
+        return None if text is None else self.text(text)
 
-    def _text(self, text: str) -> str:
+    def value(self, value: Any) -> Any:
+        """What is given along with a text, with every string in it cleaned."""
+        return self._leaves(value)
+
+    def same(self, clean: str) -> str:
+        """What makes a cleaned text this text: the same, without the fingerprints of this installation's key.
+
+        So it is known on every machine, and no hash of it is one of a secret that somebody could guess.
+        """
+        return unmarked(clean)
+
+    @property
+    def taken(self) -> int:
+        """How many secrets and private parts were taken out."""
+        return sum(found for why, found in self.counts.items() if why != "ours")
+
+    def text(self, text: str) -> str:
+        """What was said or titled, as it may be kept."""
         if "<" in text and "<private" in text.lower():
             open_text, found = _without_private(text)
             if found:
@@ -132,7 +149,7 @@ class Privacy:
     def _leaves(self, value: Any, level: int = 0) -> Any:
         """A value with every string in it cleaned; the same object when none changed."""
         if isinstance(value, str):
-            return storable(self._text(value)) if len(value) > 7 else storable(value)
+            return storable(self.text(value)) if len(value) > 7 else storable(value)
         if isinstance(value, Mapping | list | tuple) and level >= _DEEPEST:
             return _TOO_DEEP
         if isinstance(value, Mapping):

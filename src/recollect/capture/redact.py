@@ -143,6 +143,11 @@ class Redactor:
         return f"[REDACTED:{type_}:{digest.hexdigest()[:8]}]"
 
 
+def unmarked(text: str) -> str:
+    """A text with its marks as any installation would write them: the type, and no fingerprint."""
+    return _MARK.sub(lambda mark: f"{mark[0].rpartition(':')[0]}]", text) if "[REDACTED:" in text else text
+
+
 class Marks:
     """Where earlier marks stand: nothing is looked for in them, and no pattern reads into one."""
 

@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Remember and recall": {
         "remember": ("remember", "keep one thing worth knowing"),
         "confirm": ("confirm", "say that a memory is so: it is trusted as your own word, and may be a preference"),
+        "edit": ("edit", "change what a memory says or is; --project NAME or --global puts it elsewhere"),
         "pin": ("pin", "have agents told a memory before all else; --off ends it"),
         "recall": ("recall", "ask; get the right few things back, each explained, or nothing"),
         "context": ("context", "what was recalled as text for a prompt, within a number of tokens"),
@@ -61,6 +62,7 @@ GROUPS: dict[str, dict[str, tuple[str, str]]] = {
         "contexts": ("contexts", "contexts shared with others: members, proposals and decisions, the commons"),
     },
     "Forget": {
+        "archive": ("archive", "put a memory away: it is found only when asked for; --undo puts it back"),
         "forget": ("forget", "take a memory, a session, a source or everything away"),
         "undo": ("undo", "bring back what was softly forgotten, superseded, merged, archived or revoked"),
     },

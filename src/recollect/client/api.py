@@ -61,9 +61,13 @@ class MemoryAPI(Protocol):
         *,
         min_importance: float | None = None,
         archived: bool = False,
+        history: bool = False,
         profile: str | None = None,
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
+        trusts: Iterable[str] = (),
+        flavors: Iterable[str] = (),
+        pinned: bool = False,
     ) -> Recall: ...
 
     def context(
@@ -99,9 +103,9 @@ class MemoryAPI(Protocol):
 
     def update(self, memory_id: str, *, expected_version: int | None = None, **changes: Any) -> Memory: ...
 
-    def archive(self, memory_id: str, archived: bool = True) -> Memory: ...
+    def archive(self, memory_id: str, archived: bool = True, *, expected_version: int | None = None) -> Memory: ...
 
-    def confirm(self, memory_id: str, kind: str | None = None) -> Memory: ...
+    def confirm(self, memory_id: str, kind: str | None = None, *, expected_version: int | None = None) -> Memory: ...
 
     def feedback(
         self,

@@ -11,9 +11,11 @@ import inspect
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from recollect.capture.exchange import Exchange, events_of
+from recollect.capture.exchange import Exchange, check
 from recollect.client import reading
 from recollect.client.reading import read
 from recollect.client.wire import Request
@@ -47,7 +49,10 @@ Steps = Generator[Request, Any, _T]
 _PAGE = 100
 _EVENTS, _EVENT_BYTES = 1_000, 900_000  # of one request; a server takes 1 MiB
 _FIELDS = ("session", "role", "content", "occurred_at", "key")
-_FILTERS = ("kinds", "tags", "min_importance", "since", "until", "as_of", "session", "exclude_session", "archived")
+_FILTERS = (
+    *("kinds", "tags", "min_importance", "since", "until", "as_of", "session", "exclude_session", "archived"),
+    *("history", "trusts", "flavors", "pinned"),
+)
 
 
 class Asks:
@@ -72,7 +77,7 @@ class Asks:
         Up to 1,000 of them, of 900 kB together as JSON, are kept in one transaction.
         """
         given = list(exchanges)
-        events_of(given, now=now())  # the same errors as in this process, before anything is sent
+        check(given)  # the same errors as in this process, before anything is sent
         ids: list[str] = []
         for batch in _batches(list(map(_event, given))):
             body = {**self._whose(), "events": batch}
@@ -130,17 +135,29 @@ class Asks:
         *,
         min_importance: float | None = None,
         archived: bool = False,
+        history: bool = False,
         profile: str | None = None,
         abstain: bool | None = None,
         mode: Literal["auto", "lexical", "hybrid"] = "auto",
+        at: str | Path | None = None,
+        contexts: Iterable[str] = (),
+        trusts: Iterable[str] = (),
+        flavors: Iterable[str] = (),
+        pinned: bool = False,
+        count: bool = True,
     ) -> Steps[Recall]:
-        """The right few things for a question, each explained (and counted as read); or none, and `abstained`."""
+        """The right few things for a question, each explained (and counted as read); or none, and `abstained`.
+
+        `at`, `contexts` and `count=False` need the memory in this process: they are refused.
+        """
+        _only_here(at=at, contexts=tuple(contexts), count=not count)
         query = _query(query)
         if not query.strip():
             return Recall(query, (), True, "lexical", "nothing here is close enough to the question")
         where: dict[str, Any] = {"kinds": kinds, "tags": tags, "session": session, "exclude_session": exclude_session}
         where |= {"since": since, "until": until, "as_of": as_of, "min_importance": min_importance}
-        body = {**self._whose(project), "query": query, "mode": mode, "filters": _filters(where, tiers, archived)}
+        where |= {"archived": archived, "history": history, "trusts": trusts, "flavors": flavors, "pinned": pinned}
+        body = {**self._whose(project), "query": query, "mode": mode, "filters": _filters(where, tiers)}
         body |= _given(top_k=limit, profile=profile, abstain=abstain)
         return read(reading.recall(query), (yield Request("POST", ("search",), body=body)))
 
@@ -156,12 +173,12 @@ class Asks:
         """What was recalled as delimited, quoted text of at most `max_tokens`; what fits counts as read."""
         query = _query(query)
         if not query.strip():
-            return Context("", 0, (), "lexical", "nothing was recalled")
-        project, archived = filters.pop("project", None), filters.pop("archived", False)
+            return Context("", 0, (), "lexical", "nothing was recalled", abstained=True)
+        project = filters.pop("project", None)
         unknown = sorted(filters.keys() - set(_FILTERS))
         _only_here(**{name: filters[name] for name in unknown})
         body = {**self._whose(project), "query": query, "max_tokens": max_tokens, **_given(top_k=limit)}
-        body["filters"] = _filters({name: filters.get(name) for name in _FILTERS}, tiers, archived)
+        body["filters"] = _filters({name: filters.get(name) for name in _FILTERS}, tiers)
         return read(reading.context, (yield Request("POST", ("context",), body=body)))
 
     def messages(
@@ -273,10 +290,11 @@ class Asks:
         """Put a memory away (or back): it is found only when asked for."""
         return (yield from self._changed(memory_id, expected_version, {"archived": archived}))
 
-    def confirm(self, memory_id: str, kind: str | None = None) -> Steps[Memory]:
+    def confirm(self, memory_id: str, kind: str | None = None, *, expected_version: int | None = None) -> Steps[Memory]:
         """The user says that a memory is so: from now on it is trusted as their own word, and may be a preference."""
         path, said = ("memories", _id(memory_id), "confirm"), {} if kind is None else {"kind": parse_kind(kind)}
-        return read(reading.memory, (yield Request("POST", path, self._whose(), said, writes=True)))
+        headers = _if_match(expected_version)
+        return read(reading.memory, (yield Request("POST", path, self._whose(), said, writes=True, headers=headers)))
 
     def feedback(
         self,
@@ -337,8 +355,7 @@ class Asks:
         return _given(user_id=self.user, context_id=project or self.project)
 
     def _changed(self, memory_id: str, version: int | None, changes: Mapping[str, Any]) -> Steps[Memory]:
-        headers = {} if version is None else {"If-Match": f'"{version}"'}
-        path = ("memories", _id(memory_id))
+        path, headers = ("memories", _id(memory_id)), _if_match(version)
         request = Request("PATCH", path, self._whose(), dict(changes), writes=True, headers=headers)
         return read(reading.memory, (yield request))
 
@@ -378,6 +395,10 @@ def named(ask: Callable[..., Any], method: _M) -> _M:
 def _given(**values: Any) -> dict[str, Any]:
     """Those that are not None."""
     return {name: value for name, value in values.items() if value is not None}
+
+
+def _if_match(version: int | None) -> dict[str, str]:
+    return {} if version is None else {"If-Match": f'"{version}"'}
 
 
 def _only_here(**values: Any) -> None:
@@ -424,14 +445,22 @@ def _said(given: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "metadata": dict(given["meta"])} if given["meta"] else body
 
 
-def _filters(where: Mapping[str, Any], tiers: Iterable[Tier], archived: bool) -> dict[str, Any]:
+def _filters(where: Mapping[str, Any], tiers: Iterable[Tier]) -> dict[str, Any]:
+    """What narrows an answer; what narrows nothing is left out, so that an older server takes it too."""
     filters = _plain(where)
-    if "kinds" in filters:
-        filters["kinds"] = [*map(parse_kind, filters["kinds"])]
-    if "tags" in filters:
-        filters["tags"] = [*parse_tags(filters["tags"])]
-    filters = {name: value for name, value in filters.items() if value != []}
-    return {**filters, "tiers": list(dict.fromkeys(tiers)), **({"archived": True} if archived else {})}
+    for name, parse in _LISTS.items():
+        if name in filters:
+            filters[name] = list(parse(filters[name]))
+    filters = {name: value for name, value in filters.items() if value not in ([], False)}
+    return {**filters, "tiers": list(dict.fromkeys(tiers))}
+
+
+_LISTS: dict[str, Callable[[Any], Iterable[str]]] = {
+    "kinds": partial(map, parse_kind),
+    "tags": parse_tags,
+    "trusts": partial(map, parse_trust),
+    "flavors": list,
+}
 
 
 def _batches(events: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -93,7 +93,7 @@ def versions(body: Any) -> list[MemoryVersion]:
 def recall(query: str) -> Callable[[Any], Recall]:
     def how(body: Any) -> Recall:
         abstained = truth(body, "abstained")
-        note = "nothing here is close enough to the question" if abstained else None
+        note = text_or_none(body, "note") or ("nothing here is close enough to the question" if abstained else None)
         return Recall(query, tuple(map(_hit, items(body, "results"))), abstained, _mode(body), note)
 
     return how
@@ -149,8 +149,10 @@ def _hit(body: Any) -> Hit:
 
 def context(body: Any) -> Context:
     facts = body["metadata"]
-    note = "nothing was recalled" if truth(facts, "abstained") else None
-    return Context(text(body, "context"), whole(body, "token_count"), texts(facts, "ids"), _mode(facts), note)
+    abstained = truth(facts, "abstained")
+    note = text_or_none(facts, "note") or ("nothing was recalled" if abstained else None)
+    ids = texts(facts, "ids")
+    return Context(text(body, "context"), whole(body, "token_count"), ids, _mode(facts), note, abstained)
 
 
 def messages(body: Any) -> list[dict[str, str]]:

@@ -1,11 +1,14 @@
 """A session in a few sentences: what the user asked and said, what was answered. No language model is needed.
 
+Only what was said counts: what was run, changed or printed stands in the digest, and what somebody pasted is no speech.
+
 A summarizer turns a list of utterances into prose. Long sessions are cut into chunks, each chunk is summarized, and the
 summaries are summarized again, so any summarizer, whatever it can read at once, serves any session.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -18,11 +21,22 @@ from recollect.model import Event
 from recollect.stopwords import STOP_WORDS
 from recollect.text import one_line
 
+SPOKEN = ("user_prompt", "assistant_text")  # kinds of events that are speech
 CHUNK_CHARS = 24_000
 MAX_SENTENCES = 6
 SENTENCE_CHARS = 240
 
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
+_TAGGED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)(?: [^<>]{0,200})?>.{0,4000}?</\1>", re.DOTALL)
+_BOLD = re.compile(r"\*\*(\S[^*\n]{0,300}?)\*\*")
+# A prompt of a shell, a line of a diff, a place in a file, a frame of a stack, a word of a log, a member of JSON.
+_PRINTED = re.compile(
+    r"\s*(?:[$❯] \S|\||diff --git |index [0-9a-f]{6}|@@ |\+\+\+ |--- |[+-](?![\s+-])|\S{1,300}:\d+(?::\d+)?:\s"
+    r"|at \S+ ?\(|File \"|(?:FAIL|PASS|FAILED|PASSED|ERROR|WARN|INFO|DEBUG)\b|[{\[]?\s*\"[\w-]+\":)"
+)
+_PATH = re.compile(r"\w[./_]\w")  # in a line that is one word
+_LETTERS, _JUDGED = 0.7, 20  # of a line that long, the share of letters and spaces from which on it is prose
+_SENTENCE_SPACES = 4
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|[.!?]+(?![\s.!?]|$))+(?:[.!?。！？]+(?=\s|$)|[。！？]|(?=\n)|$)")
 _WORD = re.compile(r"\w{2,}")
 _NOISE = re.compile(r"^(?:[-*#>|`\s\d.)]+|https?://\S+)$")
@@ -52,7 +66,7 @@ def gist_of(events: Sequence[Event], summarizer: Summarizer, earlier: str = "") 
     said = [
         Utterance(event.role, event.text)
         for event in events
-        if event.role in ("user", "assistant") and event.text.strip()
+        if event.kind in SPOKEN and event.role in ("user", "assistant") and event.text.strip()
     ]
     if said and earlier:
         said.insert(0, Utterance("gist", earlier))
@@ -106,9 +120,40 @@ class ExtractiveSummarizer:
 
 
 def _sentences(text: str) -> list[str]:
-    plain = _FENCE.sub("\n", text)
+    plain = _BOLD.sub(r"\1", spoken(text))
     found = (one_line(match[0].strip(" -*#>\t")) for match in _SENTENCE.finditer(plain))
     return [sentence for sentence in found if len(sentence) >= 8 and not _NOISE.match(sentence)]
+
+
+def spoken(text: str) -> str:
+    """What a person or an agent says in a text: without code, tags, data, and lines that a program printed."""
+    plain = _TAGGED.sub("\n", _FENCE.sub("\n", text))
+    if plain.lstrip()[:1] in ("{", "["):
+        plain = _said_in_data(plain)
+    return "\n".join(line for line in plain.split("\n") if not _is_pasted(line))
+
+
+def _said_in_data(text: str) -> str:
+    """The sentences in an answer that is JSON; any other text as it is."""
+    try:
+        given = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    found, waiting = [], [given]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str) and one.count(" ") >= _SENTENCE_SPACES:
+            found.append(one)
+        elif isinstance(one, dict | list):
+            waiting += reversed(list(one.values()) if isinstance(one, dict) else one)
+    return "\n".join(found)
+
+
+def _is_pasted(line: str) -> bool:
+    """Whether a line was printed by a program or is code: too many signs, or the shape of a command, diff or trace."""
+    if _PRINTED.match(line) or (len(line.split(None, 1)) == 1 and _PATH.search(line)):
+        return True
+    return len(line) >= _JUDGED and sum(sign.isalpha() or sign.isspace() for sign in line) < _LETTERS * len(line)
 
 
 def _word_weights(sentences: Sequence[str]) -> dict[str, float]:

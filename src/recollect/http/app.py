@@ -43,6 +43,7 @@ PARTS: dict[Role, tuple[str, ...]] = {
     "retrieval": ("retrieval", "sessions", "record", "patterns"),
     "all": ("ingestion", "retrieval", "sessions", "tasks", "record", "patterns"),
 }
+_HALVES: dict[Role, tuple[Role, int]] = {"ingestion": ("retrieval", 8002), "retrieval": ("ingestion", 8001)}
 
 # Newer releases of FastAPI can send bodies and the texts of errors to a collector; our own tracing holds neither.
 SILENT: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
@@ -75,7 +76,7 @@ def create_app(
     app.add_middleware(
         Gate,
         serving=serving,
-        routes=Routes(app.router.routes, needs_of(serving)),
+        routes=Routes(app.router.routes, needs_of(serving), *_elsewhere(role)),
         knowing=Knowing(serving, secrets_of(serving)),
         foreign=Foreign(names_of(serving), serving.settings.serve_origins, behind_tls=serving.hosted),
         metrics=metrics,
@@ -104,6 +105,15 @@ def names_of(serving: Serving) -> Sequence[str] | None:
     if serving.hosted:
         return named or None
     return (*LOOPBACK, serving.settings.serve_host, *named)
+
+
+def _elsewhere(role: Role) -> tuple[list[Any], str | None]:
+    """The routes of the other half, and how to find it."""
+    if role == "all":
+        return [], None
+    other, port = _HALVES[role]
+    there = f"This is the {role} service. The {other} service has it, at port {port} unless it was given another."
+    return [route for router in _routers(other) for route in router.routes], there
 
 
 def _routers(role: Role) -> Iterator[Any]:

@@ -71,6 +71,9 @@ _SAID = {
 _ASKED = (("`recollect list`", "GET /memories lists them."), ("`recollect tasks`", "GET /tasks lists them."))
 _COMMAND = "recollect "
 _MORE = "Forget what is not needed, or ask whoever runs this service for more."
+_TOMORROW = (
+    "Come again when Retry-After says: a new day begins at midnight UTC. Or ask whoever runs this service for more."
+)
 
 
 class Refused(Exception):
@@ -125,7 +128,7 @@ def _hint(error: RecollectError) -> str | None:
     if error.hint is None or _COMMAND not in error.hint:
         return error.hint
     if isinstance(error, QuotaExceeded):
-        return _MORE
+        return _TOMORROW if error.what.startswith("ingest") else _MORE
     return next((said for command, said in _ASKED if command in error.hint), None)
 
 

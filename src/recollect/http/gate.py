@@ -29,6 +29,7 @@ from recollect.http.idempotency import Repeats
 from recollect.http.knowing import LOCAL, Knows
 from recollect.http.limits import Limits, Over, network_of
 from recollect.http.manner import Manner, Programs
+from recollect.http.named import users_in
 from recollect.http.routing import Found, Routes
 from recollect.http.turns import Crowded, Turns
 
@@ -43,6 +44,7 @@ _UNKNOWN = "not a valid key"
 _EXPORTS = ("/export", "/page/control/export/file", "/page/sessions/{session_id:path}/export")
 LIVE = "/page/live/events"
 _DONE = 303  # what a page's form is answered when it was done
+_EXPOSED = (b"access-control-expose-headers", b"ETag, Idempotent-Replayed, Retry-After, X-Request-Id")
 _STREAMS, _STREAMS_EACH = 500, 8  # pages that follow what happens, and those of one user; each waits without a thread
 _EXPORTS_OF = 4  # one request of so many may be an export, which lasts as long as its reader reads
 _READING = 30.0  # seconds a reader may take for one piece of an answer
@@ -80,7 +82,7 @@ class Passing:
             always = [pair for pair in self.manner.headers if pair[0] not in named]
             own = [*always, (b"x-request-id", self.request_id.encode()), *self.more]
             if self.origin is not None:
-                own += [(b"access-control-allow-origin", self.origin), (b"vary", b"Origin")]
+                own += [(b"access-control-allow-origin", self.origin), (b"vary", b"Origin"), _EXPOSED]
             message = {**message, "headers": [*kept, *own]}
         if not message.get("more_body"):
             await self.send(message)
@@ -181,6 +183,7 @@ class Gate:
             body = await bodies.read(receive)
             await self._manner.check_body(body)
         if passing.grant is not None:
+            await self._count_named(passing, passing.grant, body)
             await self._take_turn(passing)
         if self._manner.repeats:
             await self._repeats.run(passing, body, lambda answer: self._route(passing, body, receive, answer))
@@ -211,6 +214,15 @@ class Gate:
             raise found.refused
         if passing.grant is not None and found.needs is not None:
             passing.grant.require(found.needs)
+
+    async def _count_named(self, passing: Passing, grant: Grant, body: bytes) -> None:
+        """Whoever acts for others is counted for each of them too."""
+        if not self._manner.repeats or grant.key == LOCAL or "act" not in grant.permissions:
+            return
+        for user in users_in(passing.scope, body) - {grant.scope.user}:
+            over = await self._limits.over_named(grant.scope.tenant, user)
+            if over is not None:
+                raise self._too_often(over)
 
     async def _who(self, text: str, address: str) -> Grant:
         if not self._knowing.was_good(text):

@@ -1,13 +1,16 @@
 """How the service is: whether work gets done, never whether the process is alive.
 
-It is stuck when the store does not answer within two seconds, or when a task or a text without a vector has waited for
-longer than `health_stuck_seconds`. It says so with 503 until that is over.
+It is stuck when the store does not answer within two seconds, or when a task, an event of the bus or a text without a
+vector has waited for longer than `health_stuck_seconds` and nothing of its kind was done. It says so with 503 until
+that is over. It is degraded while something is not as it should be and the rest gets done: no model, no connection to
+the bus, something that failed for good.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +34,6 @@ class Health:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="recollect-health")  # its own, however busy others are
         self._asking: asyncio.Future[dict[str, Any]] | None = None
         self._told: tuple[float, dict[str, Any]] | None = None
-        self._vectors = Progress()
 
     async def tell(self, serving: Serving, role: str, who: Asked | None) -> dict[str, Any]:
         """The answer; without a key only what tells nothing of anybody."""
@@ -59,11 +61,12 @@ class Health:
         backlog, pending = store.tasks.backlog(at=serving.clock()), store.vectors.pending()
         embedder = serving.meaning.embedder()
         fits = embedder is not None and serving.meaning.fits(embedder)
-        waited = self._vectors.waited(pending if fits else 0)
         wanted = settings.embedder != "none"
+        bus = None if serving.bus is None else serving.bus.health()
         late = settings.health_stuck_seconds
-        stuck = bool(late) and max(backlog.oldest_seconds, waited) > late
-        degraded = (wanted and not fits) or backlog.dead > 0
+        waited = max(backlog.oldest_seconds, serving.standstill(), _stalled(bus))
+        stuck = bool(late) and waited > late
+        degraded = (wanted and not fits) or backlog.dead > 0 or _ails(bus, late)
         queue = {
             "waiting": backlog.waiting,
             "running": backlog.running,
@@ -81,26 +84,24 @@ class Health:
             "store": "postgres" if settings.database_url else "sqlite",
             "pending_vectors": pending,
             "last_write_at": None if serving.last_write_at is None else iso(serving.last_write_at),
-            **({"bus": serving.bus.health()} if serving.bus is not None else {}),
+            **({} if bus is None else {"bus": bus}),
         }
         return {"status": STUCK if stuck else DEGRADED if degraded else OK, "queue": queue, "more": more}
 
 
-class Progress:
-    """How long something has been waiting without anything being done: a queue that moves is not stuck."""
+def _stalled(bus: Mapping[str, Any] | None) -> float:
+    """How long its oldest event has waited while none was stored; a backlog that gets less is no standstill."""
+    if bus is None or not bus.get("connected"):
+        return 0.0
+    oldest = float(bus.get("oldest_seconds", 0.0))
+    return min(oldest, float(bus.get("stalled_seconds", oldest)))
 
-    def __init__(self) -> None:
-        self._last = 0
-        self._since = time.monotonic()
 
-    def waited(self, pending: int) -> float:
-        """Seconds since fewer waited than at the look before, or none; however many more came in between."""
-        moved = pending == 0 or pending < self._last or self._last == 0
-        self._last = pending
-        if moved:
-            self._since = time.monotonic()
-            return 0.0
-        return time.monotonic() - self._since
+def _ails(bus: Mapping[str, Any] | None, late: float) -> bool:
+    """Whether Redis is away, an event could not be stored, or one has waited for too long."""
+    if bus is None:
+        return False
+    return not bus.get("connected") or bool(bus.get("dead")) or (bool(late) and bus.get("oldest_seconds", 0.0) > late)
 
 
 def _of_owner(serving: Serving, who: Asked) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 The answer is written down before it is sent: whoever does not hear it asks again, and hears the same. It is kept with
 the one it is about, so that whoever forgets something forgets what was answered of it. A request that was done and
 could not be written down is done again: so its route gets a name for it, the same each time, to know its own work by.
-Questions change nothing: their answers are not kept.
+Questions change nothing: their answers are not kept. What is kept of a request is no plain hash of it: it may hold a
+secret that is taken out before anything else is kept, and a plain hash of that could be guessed.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 from starlette.types import Message, Send
@@ -23,18 +23,22 @@ from starlette.types import Message, Send
 from recollect.errors import RecollectError
 from recollect.http.errors import Refused
 from recollect.http.foreign import only
+from recollect.http.named import user_in
 from recollect.store.queueport import PLAIN
+from recollect.store.terms import terms_of
 
 if TYPE_CHECKING:
     from recollect.http.gate import Passing
     from recollect.model import Scope
     from recollect.serving import Serving
     from recollect.store.queueport import Answered
+    from recollect.store.signing import Signer
 
 HEADER = "Idempotency-Key"
 KEPT = timedelta(hours=24)
 MOST_BYTES = 1_048_576  # an answer that is larger is not kept: what was asked is done again
 _METHODS = frozenset(("POST", "PATCH", "PUT", "DELETE"))
+_TAGGED = frozenset(f"/memories/{{memory_id}}{verb}" for verb in ("", "/confirm", "/restore"))
 _KEY = re.compile(r"[\x21-\x7e]{1,255}")
 
 Run = Callable[[Send], Awaitable[None]]
@@ -53,6 +57,7 @@ class Repeats:
 
     def __init__(self, serving: Serving) -> None:
         self._serving = serving
+        self._signer = terms_of(serving.settings).signer  # its file is the same for all servers of a store
 
     async def run(self, passing: Passing, body: bytes, run: Run) -> None:
         """Run it, or answer as it was answered before."""
@@ -65,9 +70,8 @@ class Repeats:
         if passing.needs == "read":
             await run(passing.answer)
             return
-        one = _repeated(passing, key, body)
+        one, before = await asyncio.to_thread(self._begin, passing, key, body)
         passing.repeat_key = _name(passing, key, one.fingerprint)
-        before = await asyncio.to_thread(self._begin, one)
         if before is None:
             await self._first(passing, one, run)
         elif before.state == "done":
@@ -78,9 +82,10 @@ class Repeats:
             said = "a request with this Idempotency-Key is being answered"
             raise Refused(409, said, code="in_progress", headers={"Retry-After": "1"})
 
-    def _begin(self, one: Repeated) -> Answered | None:
-        now = self._serving.clock()
-        return self._serving.store.answers.begin(one.scope, one.key, one.fingerprint, at=now, until=now + KEPT)
+    def _begin(self, passing: Passing, key: str, body: bytes) -> tuple[Repeated, Answered | None]:
+        one, now = _repeated(passing, key, body, self._signer), self._serving.clock()
+        answers = self._serving.store.answers
+        return one, answers.begin(one.scope, one.key, one.fingerprint, at=now, until=now + KEPT)
 
     async def _first(self, passing: Passing, one: Repeated, run: Run) -> None:
         held: list[Message] = []
@@ -116,32 +121,30 @@ async def _again(passing: Passing, before: Answered) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", str(len(before.body)).encode()),
         (b"idempotent-replayed", b"true"),
+        *_tag(passing, before),
     ]
     await passing.answer({"type": "http.response.start", "status": before.status, "headers": headers})
     await passing.answer({"type": "http.response.body", "body": before.body})
 
 
-def _repeated(passing: Passing, key: str, body: bytes) -> Repeated:
+def _tag(passing: Passing, before: Answered) -> list[tuple[bytes, bytes]]:
+    """The ETag of an answer that is a memory: its version, as it was then."""
+    told = orjson.loads(before.body) if passing.route in _TAGGED else None
+    version = told.get("version") if isinstance(told, dict) else None
+    return [(b"etag", f'"{version}"'.encode())] if isinstance(version, int) else []
+
+
+def _repeated(passing: Passing, key: str, body: bytes, signer: Signer) -> Repeated:
     """A request by its key, kept with the one it acts for."""
     assert passing.grant is not None
     own = passing.grant.scope
     try:
-        scope = passing.grant.narrowed(user=_user_in(passing, body))
+        scope = passing.grant.narrowed(user=user_in(passing.scope, body))
     except RecollectError:  # the route says what is wrong with it
         scope = own
     if scope.user != own.user:  # they may have used the same key themselves
         key = f"for:{_hash(own.user.encode(), key.encode())}"
-    return Repeated(scope, key, _fingerprint(passing, body))
-
-
-def _user_in(passing: Passing, body: bytes) -> str | None:
-    """The user a request names, in its address or its body."""
-    query = parse_qsl(passing.scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
-    named: Any = dict(query).get("user_id")
-    if named is None and body:
-        given = orjson.loads(body)
-        named = given.get("user_id") if isinstance(given, dict) else None
-    return named if isinstance(named, str) else None
+    return Repeated(scope, key, _fingerprint(passing, body, signer))
 
 
 def _name(passing: Passing, key: str, fingerprint: str) -> str:
@@ -152,11 +155,11 @@ def _name(passing: Passing, key: str, fingerprint: str) -> str:
     return f"idem:{_hash(*(part.encode('utf-8', 'replace') for part in parts))[:32]}"
 
 
-def _fingerprint(passing: Passing, body: bytes) -> str:
+def _fingerprint(passing: Passing, body: bytes, signer: Signer) -> str:
     """What is asked. That something was taken away quotes nothing of it."""
     scope = passing.scope
-    query = scope.get("query_string", b"")
-    asked = _hash(scope["method"].encode(), scope["path"].encode("utf-8", "replace"), query, body)
+    where = (scope["method"].encode(), scope["path"].encode("utf-8", "replace"), scope.get("query_string", b""))
+    asked = signer.know(b"\0".join((*where, body))).hex()
     return f"{PLAIN}{asked}" if scope["method"] == "DELETE" else asked
 
 

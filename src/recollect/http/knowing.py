@@ -74,8 +74,13 @@ class Knowing:
 
 def key_in(values: Values) -> str | None:
     """The key of a request: `X-API-Key`, or `Authorization: Bearer`; given twice it is none."""
-    given = [*(values("X-API-Key") or ()), *(_bearer(one) for one in values("Authorization") or ())]
+    given = keys_in(values)
     return given[0].strip() if len(given) == 1 and given[0].strip() else None
+
+
+def keys_in(values: Values) -> list[str]:
+    """All that stands where a key may stand."""
+    return [*(values("X-API-Key") or ()), *(_bearer(one) for one in values("Authorization") or ())]
 
 
 def _bearer(value: str) -> str:

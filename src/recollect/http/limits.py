@@ -58,6 +58,10 @@ class Limits:
                 return found
         return None
 
+    async def over_named(self, tenant: str, user: str) -> Over | None:
+        """Count a request of somebody else that is about this user; whether there are too many."""
+        return None if self._each is None else await self._counted(self._each, ("user", tenant, user))
+
     async def _counted(self, item: RateLimitItem, names: tuple[str, ...]) -> Over | None:
         if await self._ask(lambda counters: counters.rate.hit(item, *names)):
             return None

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 from recollect.http import bodies
 from recollect.http.errors import Refused
 from recollect.http.foreign import Values
-from recollect.http.knowing import key_in
+from recollect.http.knowing import key_in, keys_in
 
 Headers = tuple[tuple[bytes, bytes], ...]
 COMMON: Headers = (
@@ -44,18 +44,21 @@ class Manner(Protocol):
 
 
 class Programs:
-    """Keys in headers, JSON in and out; nothing of an answer may be kept or shown as a page."""
+    """Keys in headers, JSON in and out; nothing of an answer may be kept, and but for the API's own page none shown."""
 
     headers: Headers = (
         (b"cache-control", b"no-store"),
         (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
         *COMMON,
     )
-    own: frozenset[bytes] = frozenset()
+    own: frozenset[bytes] = frozenset((b"content-security-policy",))  # the page of the API lets its own style in
     repeats = True
     open_to_all = False
 
     def key_in(self, values: Values) -> str | None:
+        if len(keys_in(values)) > 1:
+            headers = {"WWW-Authenticate": "Bearer"}
+            raise Refused(401, "a key was sent twice", hint="Send it in one header, once.", headers=headers)
         return key_in(values)
 
     def check_head(self, method: str, values: Values) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 NEEDS: dict[tuple[str, str], str | None] = {
     ("GET", "/health"): None,
     ("GET", "/openapi.json"): None,
+    ("GET", "/docs"): None,  # the same for people
     ("GET", "/metrics"): "admin",  # they are of all tenants; no key where the setting `metrics_public` says so
     ("GET", "/whoami"): "read",
     ("GET", "/quota"): "read",

@@ -16,20 +16,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from recollect.facade import Recollect
 from recollect.http import logs
 from recollect.http.app import SECRET_FILE, Role
 from recollect.http.doorman import Doorman
 from recollect.http.listening import LAST_SECONDS, bound, listen
 from recollect.metrics import FOLDER_VARIABLE, Metrics, forget_process, watch_store
 from recollect.serving import Serving
-from recollect.settings import Settings, environment
+from recollect.settings import Settings, environment, load
 from recollect.tracing import open_tracing, traced
 from recollect.web.address import forget_address, link_to, tell_address
 from recollect.web.app import create_served
@@ -66,6 +67,7 @@ def serve(plan: Plan, console: Output) -> int:
         return _supervise(plan, where, console)
     logs.set_up(requests=plan.logs)
     serving, tracing = Serving(plan.settings, hosted=plan.hosted), open_tracing()
+    spool: threading.Thread | None = None
     try:
         metrics = Metrics(tracing=tracing)
         watch_store(
@@ -75,11 +77,15 @@ def serve(plan: Plan, console: Output) -> int:
         serving.start(_worker(metrics) if plan.works else None)
         if plan.works:
             _start_bus(serving, metrics)
+            spool = _start_draining(serving) if not plan.hosted and plan.role == "all" else None
         seen = traced(app, tracing, app.template_of)
         told = (lambda: _ready(plan, where, console), serving.end_work)
         listen(seen, where, serving.settings, *told, handed=plan.inherited is not None)
     finally:
         _gone(plan)
+        serving.end_work()
+        if spool is not None:
+            spool.join(LAST_SECONDS)
         serving.close()
         tracing.close()
     return 0
@@ -155,9 +161,29 @@ def _start_bus(serving: Serving, metrics: Metrics) -> None:
         from recollect.bus.consumer import Consumer
 
         parts = (serving.settings.redis_url, serving.memory, serving.settings, serving.clock)
-        serving.bus = Consumer(*parts, count=metrics.bus)
+        serving.bus = Consumer(*parts, count=metrics.bus, hosted=serving.hosted)
         metrics.watch("bus", serving.bus.gauges)
         serving.bus.start()
+
+
+def _start_draining(serving: Serving) -> threading.Thread:
+    """What takes in what hooks of this machine leave, as it comes; one process at a time does, whoever is at it."""
+    from recollect.pipeline.spooled import SECONDS, Draining
+
+    def drain() -> None:
+        now = load().settings  # the page may have switched something off since we began
+        settings = replace(serving.settings, capture_off=now.capture_off, capture_only=now.capture_only)
+        with Recollect.open(settings=settings, scope=serving.owner, background=False) as memory:
+            memory.drain()
+
+    def look() -> None:
+        draining = Draining(lambda: serving.settings.data_dir, drain)
+        while not serving.wait(SECONDS):
+            draining.look()
+
+    thread = threading.Thread(target=look, name="recollect-spool", daemon=True)
+    thread.start()
+    return thread
 
 
 # -- several processes -------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ def render(recall: Recall, max_tokens: int, count: CountTokens) -> Context:
     if max_tokens < 1:
         raise InvalidInput("max_tokens must be at least 1")
     if not recall.hits:
-        return Context("", 0, (), recall.mode, recall.note or "nothing was recalled")
+        return Context("", 0, (), recall.mode, recall.note or "nothing was recalled", recall.abstained)
     frame = count(f"{HEADER}\n{NOTICE} {name_of('')}\n") + count(f"{FOOTER}\n")
     entries = pack((entry(hit, recall.query) + "\n" for hit in recall.hits), max_tokens - frame, count)
     if not entries:

@@ -14,7 +14,7 @@ from recollect.text import one_line, present
 
 COLOURS = 8
 _WIDTH, _ROW, _BAR, _LABEL, _FIGURE = 920, 26, 14, 430, 70
-_LABEL_CHARS, _CHAR = 62, 7
+_LABEL_CHARS = 52  # that fit before the bars, on the safe side: what is longer is cut at its end
 
 
 class Bar(NamedTuple):

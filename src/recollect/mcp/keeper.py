@@ -7,21 +7,16 @@ another process does, it also answers the hooks of prompts (`warm`).
 
 from __future__ import annotations
 
-import os
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from recollect.mcp.tools import SEARCHES, WRITES
+from recollect.pipeline.spooled import SECONDS, Draining, quietly
 
 if TYPE_CHECKING:
     from recollect.mcp.opened import Opened
     from recollect.warm.server import WarmServer
-
-SECONDS = 2.0
-MOST_SECONDS = 300.0
 
 
 class Keeper:
@@ -63,19 +58,26 @@ class Keeper:
         return self._warm is None or self._warm.stop(max(0.0, until - time.monotonic()))
 
     def _run(self) -> None:
-        _quietly(self._start_warm)
-        draining = _Draining(self._opened)
+        quietly(self._start_warm)
+        draining = Draining(lambda: self._opened.settings.data_dir, self._drain, SECONDS)
         while not self._stopping.is_set():
             draining.look()
             if self._texts_wanted and not self._stopping.is_set():
                 self._texts_wanted = False
-                _quietly(self._lay_ready)
+                quietly(self._lay_ready)
             if self._vectors_wanted and not self._stopping.is_set():
                 self._vectors_wanted = False
-                _quietly(self._make_vectors)
+                quietly(self._make_vectors)
             self._bell.wait(SECONDS)
             self._bell.clear()
         draining.look()  # an agent that ends tells its hooks so first: the next one begins with what this one did
+
+    def _drain(self) -> None:
+        """With a memory that is open only as long as that takes."""
+        from recollect.facade import Recollect
+
+        with Recollect.open(settings=self._opened.settings, scope=self._opened.owner, background=False) as memory:
+            memory.drain()
 
     def _start_warm(self) -> None:
         from recollect.warm import warm_server
@@ -96,56 +98,3 @@ class Keeper:
         from recollect.mcp.vectors import catch_up
 
         catch_up(self._opened.memory())
-
-
-class _Draining:
-    """Looks for records, and reads them with a memory that is open only as long as that takes.
-
-    A record that has to wait for its transcript is tried again ever more rarely; a new one is read at once.
-    """
-
-    def __init__(self, opened: Opened) -> None:
-        self._opened = opened
-        self._left: set[str] = set()
-        self._pause = SECONDS
-        self._due = 0.0
-
-    def look(self) -> None:
-        """Read what waits, if it is time to."""
-        try:
-            folder = self._opened.settings.data_dir
-        except Exception:
-            return  # settings that cannot be read: the first tool call says so
-        found = records(folder)
-        if not found or (found <= self._left and time.monotonic() < self._due):
-            return
-        _quietly(self._drain)
-        self._left = records(folder)
-        self._pause = min(MOST_SECONDS, self._pause * 2) if self._left else SECONDS
-        self._due = time.monotonic() + self._pause
-
-    def _drain(self) -> None:
-        from recollect.facade import Recollect
-
-        with Recollect.open(settings=self._opened.settings, scope=self._opened.owner, background=False) as memory:
-            memory.drain()
-
-
-def records(data_dir: Path) -> set[str]:
-    """The names of what hooks left; the cheapest look there is."""
-    from recollect.hook import SPOOL, SUFFIX
-
-    try:
-        return {name for name in os.listdir(data_dir / SPOOL) if name.endswith(SUFFIX)}  # noqa: PTH208 - cheapest
-    except OSError:
-        return set()
-
-
-def _quietly(work: Callable[[], None]) -> None:
-    """Background work must never take the server down; what it did not do is still there to be done."""
-    try:
-        work()
-    except Exception as error:
-        import logging
-
-        logging.getLogger(__name__).info("background work failed: %s", type(error).__name__)

@@ -22,8 +22,7 @@ def choose(settings: Settings) -> tuple[Embedder | None, str | None]:
     if settings.embedder == "remote":
         from recollect.models.remote import RemoteEmbedder
 
-        remote = RemoteEmbedder(
-            settings.embedding_url, settings.embedding_api_key, settings.embedding_model, settings.embedding_dim
-        )
-        return remote, None
+        where = (settings.embedding_url, settings.embedding_api_key)
+        how = (settings.embedding_model, settings.embedding_dim)
+        return RemoteEmbedder(*where, *how, plain=settings.embedding_plain_hosts), None
     raise InvalidInput(f"unknown embedder {settings.embedder[:40]!r}", hint="Embedders: minilm, remote, none.")

@@ -39,12 +39,14 @@ class RemoteEmbedder:
         *,
         timeout: float = 30.0,
         sleep: Callable[[float], None] = time.sleep,
+        plain: Sequence[str] = (),
     ) -> None:
+        """`plain`: hosts that may be asked over plain HTTP, beside this machine."""
         if dim < 1:
             raise InvalidInput("The dimension of an embedder is at least 1.")
         self.name = model
         self.dim = dim
-        self._endpoint = Endpoint(WHAT, check_url(base_url, WHAT), bearer(check_key(api_key, WHAT)), timeout)
+        self._endpoint = Endpoint(WHAT, check_url(base_url, WHAT, plain), bearer(check_key(api_key, WHAT)), timeout)
         self._sleep = sleep
 
     def __repr__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
@@ -111,8 +111,10 @@ class Endpoint:
         return b"".join(parts)
 
 
-def check_url(base_url: str, what: str) -> SplitResult:
-    """Return the parts of a usable address: HTTPS, or plain HTTP to this very machine."""
+def check_url(base_url: str, what: str, plain: Sequence[str] = ()) -> SplitResult:
+    """Return the parts of a usable address: HTTPS, or plain HTTP to this very machine or a host in `plain`."""
+    from recollect.models.address import is_closed
+
     try:
         url = urlsplit(base_url.rstrip("/"))
         host, _port = url.hostname, url.port
@@ -120,7 +122,9 @@ def check_url(base_url: str, what: str) -> SplitResult:
         raise InvalidInput(f"The {what}'s address is not a URL.") from None
     if url.scheme not in ("http", "https") or not host or url.username or url.query or url.fragment:
         raise InvalidInput(f"The {what}'s address must look like https://host/v1.")
-    if url.scheme == "http" and host not in LOOPBACK:
+    if is_closed(host):
+        raise InvalidInput(f"The {what}'s address is of this link, or of a cloud's own service: no model is there.")
+    if url.scheme == "http" and host not in (*LOOPBACK, *map(str.casefold, plain)):
         raise InvalidInput(f"The {what} must be reached over https unless it is on this machine.")
     return url
 
@@ -148,12 +152,11 @@ def sendable(text: str) -> str:
 
 
 def connect(url: SplitResult, timeout: float) -> http.client.HTTPConnection:
-    import http.client
+    """A connection to be opened, which leads to no address that `check_url` would refuse."""
+    from recollect.models.address import Plain, Secure
 
-    host = url.hostname or ""
-    if url.scheme == "https":
-        return http.client.HTTPSConnection(host, url.port, timeout=timeout)
-    return http.client.HTTPConnection(host, url.port, timeout=timeout)
+    kind = Secure if url.scheme == "https" else Plain
+    return kind(url.hostname or "", url.port, timeout=timeout)
 
 
 def backoffs() -> Iterator[float | None]:

@@ -6,7 +6,7 @@ taken out of new words first, and a memory whose words change belongs to whateve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -17,11 +17,13 @@ from recollect.distill.memory import check_may_supersede, check_preference, chec
 from recollect.distill.values.holding import MERGED, spans_of
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.inject.selection import INJECTABLE, STANDING
-from recollect.model import PINNED, Evidence, Memory, Scope
+from recollect.model import PINNED, Evidence, Memory, MemoryVersion, Scope
 from recollect.pipeline.cleaning import without_secrets
 from recollect.settings import Settings
 from recollect.store.port import Receipt, Store, another_wording
 from recollect.text import dedup_key
+
+_WORDED = ("content", "kind", "why", "tags", "importance", "confidence")  # what a version keeps
 
 
 def found(store: Store, scope: Scope, memory_id: str, *, deleted: bool = False) -> Memory:
@@ -42,6 +44,14 @@ def changed(memory: Memory, changes: Mapping[str, Any], settings: Settings) -> M
     from recollect.pipeline.settling import slot_for
 
     return replace(new, slot=slot_for(replace(new, slot=None)))
+
+
+def former(memory: Memory, versions: Iterable[MemoryVersion], number: int) -> dict[str, Any]:
+    """What to change for a memory to read as in one of its versions; NotFound when it never had that one."""
+    old = next((one for one in versions if one.version == number), None)
+    if old is None:
+        raise NotFound("this memory has no such version")
+    return {name: getattr(old, name) for name in _WORDED if getattr(old, name) != getattr(memory, name)}
 
 
 def pinned(memory: Memory, now: datetime, *, on: bool) -> Memory:

@@ -5,22 +5,60 @@ A memory is put before agents and into files; a key that was pasted into one wou
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from typing import Any
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import InvalidInput
+from recollect.hook import open_private, own_key
+from recollect.model import parse_tags
 from recollect.settings import Settings
 from recollect.text import require_storable
+
+if TYPE_CHECKING:
+    from recollect.capture.privacy import Privacy
+    from recollect.capture.redact import Redactor
 
 CLEANED = ("content", "why")
 
 
-def without_secrets(given: Mapping[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
-    """The same with each secret in the words replaced by its mark, and how many there were."""
-    from recollect.capture.redact import Redactor
-    from recollect.pipeline.sweep import install_key
+def install_key(data_dir: Path) -> bytes:
+    """The key of this installation, made if there is none."""
+    folder = open_private(str(data_dir.absolute()))
+    try:
+        return own_key(folder)
+    finally:
+        os.close(folder)
 
-    redactor = Redactor(install_key(settings.data_dir), pii=settings.redact_personal)
+
+def redactor_of(settings: Settings) -> Redactor:
+    """Takes out what the settings say, and marks it with this installation's key."""
+    return _redactor(str(settings.data_dir.absolute()), settings.redact_personal)
+
+
+@lru_cache(maxsize=64)
+def _redactor(data_dir: str, personal: bool) -> Redactor:
+    """The key of an installation stays, so it is read once: every message that is recorded asks for it."""
+    from recollect.capture.redact import Redactor
+
+    return Redactor(install_key(Path(data_dir)), pii=personal)
+
+
+def privacy_of(settings: Settings) -> Privacy:
+    """Cleans, and counts, what a program gives in one call."""
+    from recollect.capture.privacy import Privacy
+
+    return Privacy(redactor_of(settings))
+
+
+def without_secrets(given: Mapping[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
+    """The same with each secret in the words replaced by its mark, and how many there were.
+
+    What is kept along with the words is cleaned like them; a tag that holds a secret is left out.
+    """
+    redactor = redactor_of(settings)
     clean, taken = dict(given), 0
     for name in CLEANED:
         if isinstance(clean.get(name), str):
@@ -29,4 +67,18 @@ def without_secrets(given: Mapping[str, Any], settings: Settings) -> tuple[dict[
             taken += sum(found.values())
     if isinstance(clean.get("content"), str) and not clean["content"].strip():
         raise InvalidInput("content is empty")
+    if clean.get("meta"):
+        clean["meta"], found_beside = _value(clean["meta"], redactor)
+        taken += found_beside
+    if clean.get("tags"):
+        tags = parse_tags(clean["tags"])
+        clean["tags"] = tuple(tag for tag in tags if not redactor.redact(tag)[1])
+        taken += len(tags) - len(clean["tags"])
     return clean, taken
+
+
+def _value(meta: Any, redactor: Redactor) -> tuple[Any, int]:
+    from recollect.capture.privacy import Privacy
+
+    privacy = Privacy(redactor)
+    return privacy.value(meta), privacy.taken

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from recollect.capture.redact import Redactor
 from recollect.clock import Clock
 from recollect.distill.asked import MAX_RECORDS, Redact, ask_about_collision, ask_about_events, ask_for_gist
 from recollect.distill.draft import Draft
@@ -21,6 +20,7 @@ from recollect.distill.vetting.stated import sentences, unsaid
 from recollect.errors import ModelError, ModelUnavailable, RecollectError
 from recollect.model import Event, Memory, Scope, Session
 from recollect.models.language import Ask, LanguageModel, choose_language
+from recollect.pipeline.cleaning import redactor_of
 from recollect.pipeline.spending import Purse
 from recollect.settings import Settings
 from recollect.store.port import Store
@@ -125,7 +125,5 @@ def consult(
 
 def egress_redact(settings: Settings) -> Redact:
     """Takes secrets out of what leaves this machine, by the rules by which they are not stored."""
-    from recollect.pipeline.sweep import install_key
-
-    redactor = Redactor(install_key(settings.data_dir), pii=settings.redact_personal)
+    redactor = redactor_of(settings)
     return lambda text: redactor.redact(text)[0]

@@ -1,15 +1,17 @@
 """What happens, as lines: events of running sessions, memories, gists, tasks that ended, what agents were told.
 
 In: a store and a scope. Out: lines in the order in which things came in, each once. Whoever follows asks again and
-again with `look`; a token (`Line.mark`) says where to go on later, in another process too.
+again with `look`; a token (`Line.mark`) says where to go on later, in another process too. What an agent was told at
+once is one line, however many memories that were; who knows the very words of a block gives `exact`.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from recollect.clock import Clock, now
@@ -19,6 +21,7 @@ from recollect.store.port import Store
 
 LIMIT = 200  # of a kind, in one look
 TEXT = 2_000  # characters of a text
+TOLD = 20_000  # characters of what an agent was told at once: more no host takes
 _LATELY = timedelta(hours=1)
 _STEPS = 50  # looks for somebody who comes back, each at thousands of rows
 _LATE = 3_600_000_000  # microseconds by which things that are found by their time may come in late
@@ -57,14 +60,35 @@ class Line:
     session: str | None = None
     event: str | None = None  # the key of the event it is about
     memory: str | None = None  # the id of the memory it is about
+    memories: int = 0  # of what an agent was told: how many
+    exact: bool = False  # of that: the text is word for word what it received
     failed: bool = False
     more: int = 0  # characters that are left out
     mark: Mark = _START
 
 
-def line_of(new: New) -> Line | None:
-    """How a new thing is told; None for what is not worth a line."""
-    return _TOLD[new.thing](new)
+Exact = Callable[[str], str | None]  # the name of a block -> its very words, where those are kept
+
+
+def unknown(block: str) -> str | None:
+    """Nobody kept the words."""
+    return None
+
+
+def lines_of(found: Iterable[New], exact: Exact = unknown) -> list[Line]:
+    """How new things are told, in their order; what is not worth a line has none."""
+    lines: list[Line] = []
+    for together, group in groupby(found, _together):
+        if together is not None:
+            lines.append(_told(list(group), exact))
+        else:
+            lines += [line for one in group if (line := _TOLD[one.thing](one)) is not None]
+    return lines
+
+
+def _together(new: New) -> tuple[object, ...] | None:
+    """What was told at once is told in one line."""
+    return (new.session, new.at, new.kind, new.meta.get("block")) if new.thing == "shown" else None
 
 
 def _event(new: New) -> Line | None:
@@ -96,8 +120,25 @@ def _task(new: New) -> Line:
     return _line(new, "task", note=f"{new.kind} {state}", failed=state == "dead")
 
 
-def _shown(new: New) -> Line:
-    return _line(new, "told", note=new.kind, memory=str(new.meta.get("memory", "")))
+def _told(shown: list[New], exact: Exact) -> Line:
+    """What an agent was told at once: its very words where they are kept, else those of each memory."""
+    last = shown[-1]
+    known = exact(str(last.meta.get("block", "")))
+    words = "\n".join(one.text for one in shown) if known is None else known
+    left = 0 if known is not None else sum(max(0, one.chars - len(one.text)) for one in shown)
+    return Line(
+        f"shown:{last.session} {last.at.isoformat()} {last.meta.get('block', '')}",
+        last.at,
+        "told",
+        words[:TOLD],
+        note=last.kind,
+        session=last.session,
+        memory=str(last.meta.get("memory", "")) if len(shown) == 1 else None,
+        memories=len(shown),
+        exact=known is not None,
+        more=left + max(0, len(words) - TOLD),
+        mark=last.mark,
+    )
 
 
 def _more(new: New) -> Line:
@@ -115,7 +156,6 @@ _TOLD: dict[str, Callable[[New], Line | None]] = {
     "memory": _memory,
     "gist": _gist,
     "task": _task,
-    "shown": _shown,
     "more": _more,
 }
 
@@ -123,8 +163,10 @@ _TOLD: dict[str, Callable[[New], Line | None]] = {
 class Following:
     """Lines of one scope from a mark on, each once however often one looks. Not for two threads at once."""
 
-    def __init__(self, store: Store, scope: Scope, clock: Clock, mark: Mark | None = None) -> None:
-        self._store, self._scope = store, scope
+    def __init__(
+        self, store: Store, scope: Scope, clock: Clock, mark: Mark | None = None, *, exact: Exact = unknown
+    ) -> None:
+        self._store, self._scope, self._exact = store, scope, exact
         self._known: OrderedDict[str, None] = OrderedDict()
         self.mark = store.browse.mark(scope, at=clock()) if mark is None else mark
         found = store.browse.since(scope, _earlier(self.mark), limit=LIMIT, most=0)[0]
@@ -133,13 +175,12 @@ class Following:
     def look(self) -> list[Line]:
         """What came since the last time."""
         found, mark = self._store.browse.since(self._scope, _earlier(self.mark), limit=LIMIT, most=TEXT)
-        lines = []
+        new = []
         for one in self._take(found):
             self.mark = Mark(*map(max, self.mark, one.mark))
-            if (line := line_of(one._replace(mark=self.mark))) is not None:
-                lines.append(line)
+            new.append(one._replace(mark=self.mark))
         self.mark = Mark(*map(max, self.mark, mark))
-        return lines
+        return lines_of(new, self._exact)
 
     def _take(self, found: list[New]) -> list[New]:
         """Those that are not known yet; events and memories are found by their numbers, and never twice."""
@@ -152,21 +193,26 @@ class Following:
         return new
 
 
-def recent(store: Store, scope: Scope, clock: Clock, *, limit: int) -> tuple[list[Line], Mark]:
+def recent(store: Store, scope: Scope, clock: Clock, *, limit: int, exact: Exact = unknown) -> tuple[list[Line], Mark]:
     """The last lines there were, oldest first, and the mark of now."""
     now = clock()
     mark = store.browse.mark(scope, at=now)
     found = store.browse.last(scope, since=now - _LATELY, limit=limit, most=TEXT)
-    lines = [line for one in found if (line := line_of(one)) is not None]
-    return lines[-limit:], mark
+    return lines_of(_whole(found, limit), exact)[-limit:], mark
 
 
-def catch_up(store: Store, scope: Scope, mark: Mark) -> list[Line]:
+def _whole(found: list[New], limit: int) -> list[New]:
+    """Without what was told first, when there is so much that some of it may be left out."""
+    shown = [one for one in found if one.thing == "shown"]
+    return [one for one in found if _together(one) != _together(shown[0])] if len(shown) >= limit else found
+
+
+def catch_up(store: Store, scope: Scope, mark: Mark, *, exact: Exact = unknown) -> list[Line]:
     """What came after a mark that somebody was told up to, strictly: nothing twice, and no gap that is not told."""
     lines: list[Line] = []
     for _ in range(_STEPS):
         found, reached = store.browse.since(scope, mark, limit=LIMIT, most=TEXT)
-        lines += [line for one in found if (line := line_of(one)) is not None]
+        lines += lines_of(found, exact)
         if (reached.event, reached.memory) == (mark.event, mark.memory):
             return lines
         mark = reached

@@ -112,6 +112,8 @@ class Insights:
     sessions: Series  # by agent
     outcomes: Mapping[str, int]
     health: Mapping[str, tuple[float | None, ...]]  # by agent, the mean; None: no session with a digest
+    weeks: tuple[str, ...]  # the first days of the weeks
+    weekly_health: Mapping[str, tuple[float | None, ...]]  # the same, week by week: one day's mean tells little
     mean_health: float | None
     agents_health: Mapping[str, float]  # the mean of each agent's sessions
     coverage: tuple[FlavorCoverage, ...]
@@ -143,6 +145,7 @@ def gather(
         raise InvalidInput(f"insights are of 1 to {LONGEST} days")
     named = None if project is None else check_id(project, "project")
     bars = Bars(now, days)
+    weeks = Bars(now, days, _WEEK)
     window = Window(bars.since, bars.until, named, agent, bars.step)
     found = store.insights
     with store.together(scope):
@@ -164,6 +167,8 @@ def gather(
             sessions=bars.series((one.day, one.flavor, one.sessions) for one in ran),
             outcomes=_outcomes(ran),
             health=_health(bars, ran),
+            weeks=weeks.names,
+            weekly_health=_health(weeks, ran),
             mean_health=_mean(ran),
             agents_health=_means(ran),
             coverage=tuple(found.coverage(scope, window, files=files)),
@@ -184,8 +189,8 @@ def gather(
 class Bars:
     """The stretches that the figures are told by: days, or weeks when there are many."""
 
-    def __init__(self, now: datetime, days: int) -> None:
-        self.step = 1 if days <= BARS else _WEEK
+    def __init__(self, now: datetime, days: int, step: int | None = None) -> None:
+        self.step = step or (1 if days <= BARS else _WEEK)
         number = -(-days // self.step)
         today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         self.until = today + timedelta(days=1)

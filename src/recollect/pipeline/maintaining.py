@@ -20,6 +20,7 @@ from recollect.pipeline.hubs import quarantine_hubs
 from recollect.pipeline.jobs import Ran
 from recollect.pipeline.making import Making
 from recollect.pipeline.reads import Reads
+from recollect.pipeline.told import forget_told
 from recollect.settings import Settings
 from recollect.store.port import UPKEEP, Ages, Store, Upkeep
 
@@ -112,6 +113,8 @@ def _do(work: Work, name: str, stop: Stop) -> Counts:
     store, now = work.store, work.clock()
     if name in UPKEEP:
         done = store.keeping.upkeep(now=now, ages=_ages(work.settings, now), steps=(name,), stop=stop)
+        if done.redacted or done.purged:
+            forget_told(work.settings.data_dir)
         return {"memories": getattr(done, _UPKEEP[name])}
     if name == "gists":
         made = summarize_due(

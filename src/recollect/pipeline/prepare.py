@@ -36,6 +36,7 @@ from recollect.pipeline import places
 from recollect.pipeline.folder import Folder
 from recollect.pipeline.places import Marked, Places
 from recollect.pipeline.texts import FEW, Texts, checked_out, short_hash
+from recollect.pipeline.told import forget_told
 from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
 from recollect.settings import load as load_settings
@@ -100,11 +101,12 @@ def forget(store: Store, scope: Scope, settings: Settings, clock: Clock, *, ever
 
 
 def clear(data_dir: Path) -> None:
-    """Take away everything that was prepared in the data directory."""
+    """Take away everything that was prepared in the data directory, and then what was told of it."""
     for inside in ((PREPARED, "start"), (PREPARED, "prompt"), (PREPARED,), (memoryfile.FOLDER,)):
         if data_dir.joinpath(*inside).is_dir():
             with Folder(data_dir, *inside) as folder:
                 folder.keep_only(set())
+    forget_told(data_dir)
 
 
 def put_into(store: Store, scope: Scope, settings: Settings, clock: Clock, file: Path) -> Block:

@@ -22,6 +22,7 @@ from recollect.hookreply import EVENTS, MAX_SHOWN
 from recollect.hookreply import SHOWN as FILE
 from recollect.learn.usewords import telling, used
 from recollect.model import Event, Memory, Scope, check_id
+from recollect.pipeline.told import tidy_told
 from recollect.promptindex import name_of
 from recollect.settings import Settings
 from recollect.store.port import Store
@@ -55,7 +56,12 @@ def take_shown(store: Store, scope: Scope, settings: Settings, now: datetime) ->
     here = {session for session in {one.session for one in lines} if store.sessions.get(scope, session) is not None}
     known = [one for one in lines if one.session in here]
     store.use.inject(scope, _injections(store, scope, known), before=before)
-    _put_back(settings.data_dir, [one for one in lines if one.session not in here and abs(now - one.at) < GRACE])
+    away = [one for one in lines if one.session not in here]
+    _put_back(settings.data_dir, [one for one in away if abs(now - one.at) < GRACE])
+    late = {one.block for one in away if abs(now - one.at) >= GRACE}
+    if late:
+        late -= {one.block for one in store.use.injections(scope, limit=2**31)}
+    tidy_told(settings.data_dir, before, late)
     (settings.data_dir / TAKEN).unlink(missing_ok=True)
     return here
 

@@ -6,20 +6,18 @@ nothing is written.
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from recollect.capture.privacy import Privacy
 from recollect.capture.redact import Redactor
 from recollect.capture.transcript import Transcript
 from recollect.clock import Clock
-from recollect.hook import open_private, own_key
 from recollect.model import Scope
+from recollect.pipeline.cleaning import install_key
 from recollect.pipeline.digests import digest_due
 from recollect.pipeline.ingest import Ingest, Result
 from recollect.pipeline.retention import Retention, retain
@@ -95,15 +93,6 @@ def privacy_for(store: Store, scope: Scope, settings: Settings, *, dry_run: bool
     key = secrets.token_bytes(32) if dry_run else install_key(settings.data_dir)
     redactor = Redactor(key, pii=settings.redact_personal)
     return lambda: Privacy(redactor, settings.deny_paths, lambda text: store.captures.was_injected(scope, text))
-
-
-def install_key(data_dir: Path) -> bytes:
-    """The key of this installation, made if there is none."""
-    folder = open_private(str(data_dir.absolute()))
-    try:
-        return own_key(folder)
-    finally:
-        os.close(folder)
 
 
 def sweep(

@@ -35,7 +35,8 @@ def records_of(store: Store, scope: Scope, session: Session, *, now: datetime) -
 
 def markdown_of(store: Store, scope: Scope, session: Session) -> Iterator[str]:
     """A session as Markdown: what was said in full, calls with their results, thoughts left out."""
-    yield f"# {one_line(session.title or session.id, 200)}\n\n"
+    digest = None if session.title else store.digests.get(scope, session.id)
+    yield f"# {one_line(session.title or (digest and digest.goal) or session.id, 200)}\n\n"
     for name, value in _facts(session):
         if value:
             yield f"- {name}: {one_line(str(value), 300)}\n"

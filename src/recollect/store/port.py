@@ -591,8 +591,9 @@ class Memories(Protocol):
 class Search(Protocol):
     """The legs of recall. Scores are comparable only within one answer of one leg; higher is better.
 
-    Without `where` a leg looks at no row of what it finds: nothing is left out, neither what is over nor what is of
-    another project of the owner, and of a match only document and score are told.
+    Without `where` a leg looks at no row of what it finds: what is over is not left out, and of a match only document
+    and score are told. In a scope with a project that may be fewer than `limit`: those of other projects are left out
+    after.
     """
 
     def lexical(

@@ -12,11 +12,15 @@ _NAME = re.compile(r"^-- name: (\w+)[ \t]*$", re.MULTILINE)
 
 
 def load_queries(path: Path) -> dict[str, str]:
-    """The named queries of one file. `{name}` in one stands for the part of that name in `parts.sql` beside it."""
+    """The named queries of one file. `{name}` in one stands for the part of that name in `parts.sql` beside it.
+
+    A part may have another in it.
+    """
     queries = _read(path)
     if any("{" in body for body in queries.values()):
         parts = _read(path.with_name("parts.sql"))
-        queries = {name: _PART.sub(lambda match: parts[match[1]], body) for name, body in queries.items()}
+        whole = {name: _PART.sub(lambda match: parts[match[1]], body) for name, body in parts.items()}
+        queries = {name: _PART.sub(lambda match: whole[match[1]], body) for name, body in queries.items()}
     return queries
 
 

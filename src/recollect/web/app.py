@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import Receive, Scope, Send
 
 from recollect.http.alarms import Alarms
-from recollect.http.app import SILENT, Role, create_app, does_not_fit, names_of, said_otherwise
+from recollect.http.app import SILENT, Role, create_app, does_not_fit, names_of, needs_of, said_otherwise
 from recollect.http.foreign import Foreign
 from recollect.http.gate import Gate
 from recollect.http.knowing import Knowing
@@ -35,17 +36,35 @@ def create_served(serving: Serving, role: Role = "all", *, metrics: Metrics | No
     limits = Limits(serving.settings)
     programs = create_app(serving, role, metrics=metrics, limits=limits)
     shown = role == "all" and serving.settings.serve_page
-    return Served(programs, create_pages(serving, metrics=metrics, limits=limits) if shown else None)
+    pages = create_pages(serving, metrics=metrics, limits=limits) if shown else None
+    return Served(programs, pages, needs_of(serving))
 
 
 class Served:
-    """Programs and people come by the same port; the address tells them apart."""
+    """Programs and people come by the same port; the address tells them apart.
 
-    def __init__(self, programs: FastAPI, pages: FastAPI | None) -> None:
+    A browser that is led to another address, by a hand that typed it, is answered with a page, too.
+    """
+
+    def __init__(self, programs: FastAPI, pages: FastAPI | None, needs: Mapping[tuple[str, str], str | None]) -> None:
         self.programs, self.pages = programs, pages
+        self._routes = Routes(programs.router.routes, needs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope.get("path", ""))(scope, receive, send)
+        if self.pages is not None and self._is_typed(scope):
+            await self.pages(scope, receive, send)
+        else:
+            await self._app(scope.get("path", ""))(scope, receive, send)
+
+    def _is_typed(self, scope: Scope) -> bool:
+        """Whether a person asks for what only programs get, who have a key; what is open to all is theirs as it is."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            return False
+        sent = dict(scope["headers"])
+        if b"text/html" not in sent.get(b"accept", b"") or sent.keys() & {b"authorization", b"x-api-key"}:
+            return False
+        found = self._routes.find("GET", scope["path"])
+        return not found.known or found.needs is not None
 
     def template_of(self, method: str, path: str) -> str:
         """The route a request is for."""
@@ -89,7 +108,7 @@ def create_pages(serving: Serving, *, metrics: Metrics | None = None, limits: Li
         knowing=Visitors(serving, knowing),
         foreign=Foreign(names_of(serving), behind_tls=serving.hosted),
         metrics=metrics,
-        manner=People(hosted=serving.hosted),
+        manner=People(),
         limits=limits,
     )
     return app

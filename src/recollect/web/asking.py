@@ -22,6 +22,8 @@ MOST_QUERY = 1_000  # characters of a question
 MOST_PAGES = 500
 FEW, MANY = 20, 60  # hits on a page, and when more are asked for
 _MANY_VALUES = 20  # of one facet
+_FLAGS = ("archived", "history", "pinned", "forgotten")  # boxes
+_OFF = dict.fromkeys(_FLAGS, False)
 _NAMES = {"kinds": "kind", "tags": "tag", "projects": "project", "agents": "agent", "trusts": "trust"}  # in an address
 
 
@@ -41,6 +43,7 @@ class Wanted:
     archived: bool = False
     history: bool = False
     pinned: bool = False
+    forgotten: bool = False  # what can be brought back, instead of what is there
     anyway: bool = False  # what is nearest, however far it is
     more: bool = False
     contexts: tuple[str, ...] = ()
@@ -53,6 +56,17 @@ class Wanted:
     @property
     def tiers(self) -> tuple[Tier, ...]:
         return tuple(tier for tier in TIERS if tier == self.tier) or TIERS
+
+    @property
+    def impossible(self) -> bool:
+        """Whether no day is in the range."""
+        return bool(self.since and self.until and self.since > self.until)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether anything but the words says what is looked for."""
+        facets = any(getattr(self, facet) for facet in _NAMES)
+        return facets or bool(self.tier or self.since or self.until or self.pinned or self.forgotten)
 
     def filters(self) -> dict[str, Any]:
         """As the façade takes them."""
@@ -69,10 +83,18 @@ class Wanted:
             "pinned": self.pinned,
         }
 
-    def address(self, **changes: Any) -> str:
+    def but(self, **changes: Any) -> Wanted:
         """The same with something else about it; from its first page, unless that is what changes."""
-        asked = urlencode(_pairs(replace(self, **{"page": 1, **changes})))
+        return replace(self, **{"page": 1, **changes})
+
+    def address(self, **changes: Any) -> str:
+        """Where that is asked for."""
+        asked = urlencode(_pairs(self.but(**changes)))
         return f"{HOME}?{asked}" if asked else HOME
+
+    def unfiltered(self) -> str:
+        """The same words in all there is."""
+        return self.address(**dict.fromkeys(_NAMES, ()), **dict.fromkeys(("tier", "since", "until"), ""), **_OFF)
 
     def without(self, facet: str, value: str) -> str:
         """The same without a value of a facet."""
@@ -81,7 +103,7 @@ class Wanted:
 
     def hidden(self) -> list[tuple[str, str]]:
         """What a form that asks for other words keeps: all but what it has fields for."""
-        fields = ("q", "since", "until", "archived", "history", "pinned", "anyway", "more", "page", "context")
+        fields = ("q", "since", "until", *_FLAGS, "anyway", "more", "page", "context")
         return [pair for pair in _pairs(self) if pair[0] not in fields]
 
 
@@ -115,6 +137,7 @@ def wanted(params: QueryParams) -> Wanted:
         archived=bool(params.get("archived")),
         history=bool(params.get("history")),
         pinned=bool(params.get("pinned")),
+        forgotten=bool(params.get("forgotten")),
         anyway=bool(params.get("anyway")),
         more=bool(params.get("more")),
         contexts=tuple(one for one in _each(params, "context") if _is_id(one)),
@@ -131,7 +154,7 @@ def page_of(params: QueryParams) -> int:
 def _pairs(one: Wanted) -> list[tuple[str, str]]:
     pairs = [("q", one.q), *((name, value) for facet, name in _NAMES.items() for value in getattr(one, facet))]
     pairs += [("tier", one.tier), ("since", one.since), ("until", one.until)]
-    pairs += [(name, "1") for name in ("archived", "history", "pinned", "anyway", "more") if getattr(one, name)]
+    pairs += [(name, "1") for name in (*_FLAGS, "anyway", "more") if getattr(one, name)]
     pairs += [("context", value) for value in one.contexts]
     pairs += [("page", str(one.page))] if one.page > 1 else []
     return [(name, value) for name, value in pairs if value]

@@ -25,6 +25,7 @@ ROOM = 320  # characters shown on each side of what is quoted
 MOST_VERSIONS = 20  # that are shown, the newest
 MOST_EVIDENCE = 12
 MOST_RELATED = 30
+_INJECTED = 20  # times it was told that are known of
 _QUOTED = (
     "It is only quoted, so agents see it when they ask and are never told it by themselves. Confirm it to change that."
 )
@@ -65,6 +66,7 @@ class View:
     entries: Sequence[Entry]
     told: bool  # whether it may be put before an agent that did not ask
     told_why: str
+    told_count: str  # how often it was, as far as that is kept
 
 
 def view_of(memory: Recollect, belief: Belief) -> View:
@@ -85,7 +87,15 @@ def view_of(memory: Recollect, belief: Belief) -> View:
         else (),
         told=told,
         told_why=why,
+        told_count=_times(belief),
     )
+
+
+def _times(belief: Belief) -> str:
+    number = len(belief.usage.injections) if belief.usage is not None else 0
+    if number == 0:
+        return "never"
+    return "once" if number == 1 else f"{number:,} times{' or more' if number >= _INJECTED else ''}"
 
 
 def passages_of(memory: Recollect, kept: Memory) -> list[Passage]:
@@ -121,7 +131,7 @@ def standing_of(memory: Memory, now: datetime) -> tuple[bool, str]:
     if memory.superseded_at is not None:
         return False, "Another memory has taken its place; agents are told that one."
     if memory.archived_at is not None:
-        return False, "It is archived: found only when asked for."
+        return False, "It is archived, so agents are not told it. Put it back to change that."
     if memory.expires_at is not None and memory.expires_at <= now:
         return False, "Its time is over."
     if memory.trust not in INJECTABLE:

@@ -62,6 +62,7 @@ class Card:
     context: str | None = None
     superseded: bool = False
     archived: bool = False
+    forgotten_at: datetime | None = None
     pinned: bool = False
     score: float | None = None
     bar: Markup | None = None
@@ -96,13 +97,13 @@ def card_of_hit(hit: Hit, words: re.Pattern[str] | None, profile: Profile) -> Ca
     )
 
 
-def card_of_memory(memory: Memory) -> Card:
-    """A memory in a list that nothing was asked for."""
+def card_of_memory(memory: Memory, words: re.Pattern[str] | None = None) -> Card:
+    """A memory in a list that is not ranked."""
     return Card(
         id=memory.id,
         tier="memory",
         what=memory.kind,
-        pieces=[Piece(excerpt(memory.content, None, SHOWN["memory"]))],
+        pieces=marked(excerpt(memory.content, words, SHOWN["memory"]), words),
         at=memory.occurred_at,
         origin=memory.origin,
         trust=memory.trust,
@@ -114,6 +115,7 @@ def card_of_memory(memory: Memory) -> Card:
         home=project_label(memory.project or ""),
         superseded=memory.superseded_at is not None,
         archived=memory.archived_at is not None,
+        forgotten_at=memory.deleted_at,
         pinned=memory.pinned,
     )
 

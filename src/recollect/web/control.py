@@ -6,7 +6,9 @@ files, jobs over the whole store) is gathered only where the server is its user'
 
 from __future__ import annotations
 
+import hashlib
 import platform
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from recollect.web.pages import Page
 
 ADDRESS = "/page/control"
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 LONGEST_NAME = 500  # characters of an agent, project or directory that is switched
 MOST_FILES = 2_000  # of one folder that are added up
 JOBS = ("gists", "archive", "expire", "redact", "purge", "quarantine", "vacuum")  # those that end soon
@@ -107,6 +110,16 @@ class Place(NamedTuple):
     sessions: int = 0
     last: datetime | None = None
 
+    @property
+    def row(self) -> str:
+        """What its row is called inside the page."""
+        return row_of(self.name)
+
+
+def row_of(name: str) -> str:
+    """The row of a name."""
+    return f"row-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
 
 def switches() -> Switches:
     """As they are in the settings now: the page may have changed them since the server began."""
@@ -135,9 +148,32 @@ def _place(now: Switches, name: str, used: Source | None) -> Place:
     return Place(name, now.state(name), used.sessions if used else 0, used.last if used else None)
 
 
-def switch(name: str, on: bool) -> None:
+class Switched(NamedTuple):
+    """What was switched just before, and whether anything here is called so."""
+
+    name: str
+    known: bool
+
+
+def switched(name: str, said: str | None, now: Switches, listed: Mapping[str, Sequence[Place]]) -> Switched | None:
+    """What the page tells of a switch: nothing, unless what stands in the address is so."""
+    wanted = {"switched-off": "off", "switched-on": "on"}.get(said or "")
+    known = any(place.name == name for kind in ("agents", "projects") for place in listed[kind])
+    if not name or wanted != now.state(name) or not (known or name in (*now.off, *now.only)):
+        return None
+    return Switched(name, known or _is_directory(name))
+
+
+def _is_directory(name: str) -> bool:
+    try:
+        return Path(name).expanduser().is_dir() if name.startswith(("/", "~")) or Path(name).is_absolute() else False
+    except (OSError, RuntimeError):  # nobody's home, or a name that no file can have
+        return False
+
+
+def switch(name: str, on: bool) -> str:
     """Capture an agent, project or directory from now on, or do not; written to config.toml, where each other byte
-    stays."""
+    stays. Returns the name as it is kept."""
     from recollect.cli.configfile import set_list
 
     name = name.strip()
@@ -152,6 +188,7 @@ def switch(name: str, on: bool) -> None:
         set_list(now.file, "capture_off", [one for one in now.off if one != name])
     elif on and now.only and name not in now.only:
         set_list(now.file, "capture_only", [*now.only, name])
+    return name
 
 
 # -- what was taken out ------------------------------------------------------------------------------------------------
@@ -320,6 +357,19 @@ def jobs(page: Page) -> list[dict[str, Any]]:
 def chosen_jobs(names: Sequence[str]) -> list[str]:
     """The jobs that were ticked, in their order."""
     return [name for name in JOBS if name in names]
+
+
+# -- what was done -----------------------------------------------------------------------------------------------------
+
+
+def readable(page: Page, subjects: Sequence[str]) -> set[str]:
+    """Which of these are memories that can be read: forgotten ones too, while their text is there."""
+    found = set()
+    for subject in {one for one in subjects if _ID.fullmatch(one)}:
+        memory = page.memory.store.memories.get(page.scope, subject)
+        if memory is not None and memory.content:
+            found.add(subject)
+    return found
 
 
 # -- the machine -------------------------------------------------------------------------------------------------------

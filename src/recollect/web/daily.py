@@ -17,7 +17,7 @@ from recollect.web.plots import COLOURS, WIDTH
 HEIGHT = 200
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 10, 26
 _ROOM = HEIGHT - _TOP - _BOTTOM
-_DATES = 6  # days that are named below
+_DATES = 5  # days that are named below
 
 
 def columns(days: Sequence[str], series: Mapping[str, Sequence[float]], name: str) -> Markup:

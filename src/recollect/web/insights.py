@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -12,12 +12,13 @@ from recollect.pipeline.insights import OTHERS, Insights, Share
 from recollect.text import one_line
 from recollect.web import plots
 from recollect.web.daily import columns
+from recollect.web.pricing import unpriced
 from recollect.web.templating import count, money, size
 
 _SERIES = plots.COLOURS  # colours that can be told apart
 _TAGS = 10
 _LEAST = 0.01  # USD that are worth a bar
-_NAME = 28  # characters of a name beside a bar
+_NAME = 38  # characters of a name above a bar
 
 Rows = Sequence[Sequence[str]]
 
@@ -66,6 +67,18 @@ def tiles(found: Insights) -> list[tuple[str, str, str]]:
         ("Tokens", short(cost.tokens), f"{count(cost.requests)} requests"),
         ("Money", money(cost.usd) if cost.priced else "–", _priced(cost)),
     ]
+
+
+def narrowed(found: Insights) -> str:
+    """What was chosen, and which figures it narrows; nothing when all is shown."""
+    if not found.agent and not found.project:
+        return ""
+    told = " in ".join(one_line(name, _NAME) for name in (found.agent, found.project) if name)
+    kept = "Questions and room are of all projects and agents."
+    if not found.agent:
+        return f"Only {told}: memories, sessions, their health and coverage, tokens and money. {kept}"
+    also = f"Memories are of all agents{' in this project' if found.project else ''}."
+    return f"Only {told}: sessions, their health and coverage, tokens and money. {also} {kept}"
 
 
 def panels(found: Insights) -> dict[str, Panel]:
@@ -155,9 +168,11 @@ def _tokens(found: Insights) -> Panel:
 def _usd(found: Insights) -> Panel:
     total = found.costs.total
     unknown = total.requests - total.priced
-    note = f"{count(unknown)} of {count(total.requests)} requests have no known price: not in it." if unknown else ""
+    hosted = found.kept.database is None
+    why = unpriced([one.name for one in found.costs.models if one.priced < one.requests], hosted=hosted)
+    note = f"{count(unknown)} of {count(total.requests)} requests are not in it. {why}" if unknown else ""
     return _by_day(
-        "usd", "Money by agent, in USD", found, found.costs.usd, note=note, empty="No request has a known price."
+        "usd", "Money by agent, in USD", found, found.costs.usd, note=note, empty=why or "Nothing is known of costs."
     )
 
 
@@ -173,18 +188,19 @@ def _budget(found: Insights) -> Panel:
 
 
 def _health(found: Insights) -> Panel:
-    series = _few_lines(found.health)
+    series = _few_lines(found.weekly_health)
     rows = [
-        (_day(day, found), *("–" if values[place] is None else f"{values[place]:.0f}" for values in series.values()))
-        for place, day in enumerate(found.bars)
-        if any(values[place] is not None for values in series.values())
+        (f"week from {day}", *("–" if each[place] is None else f"{each[place]:.0f}" for each in series.values()))
+        for place, day in enumerate(found.weeks)
+        if any(each[place] is not None for each in series.values())
     ]
-    labels = [*(_label(day) for day in found.bars[:-2]), "", ""]  # at the edge there is no room for a date
     return Panel(
         "health",
-        "Health of sessions, out of 100",
-        plots.lines(labels[-len(found.bars) :], series, "Mean health of sessions") if series else None,
-        (_step(found), *series),
+        "Health of sessions, week by week",
+        plots.lines([_label(day) for day in found.weeks], series, "Mean health of sessions by week", top=100.0)
+        if series
+        else None,
+        ("Week", *series),
         rows,
         plots.legend(series) if series else Markup(""),
         "100 less what went wrong: failures, retries, corrections, errors left open. For comparing many sessions.",
@@ -198,7 +214,7 @@ def _tags(found: Insights) -> Panel:
     return Panel(
         "tags",
         "Tags borne most often",
-        plots.bars(rows, "Memories by tag", label=150) if rows else None,
+        plots.bars(rows, "Memories by tag") if rows else None,
         ("Tag", "Memories"),
         [(name, count(number)) for name, number in tags],
         note=f"Of the newest {count(found.newest.memories)} memories." if rows else "",
@@ -221,7 +237,7 @@ def _shares(name: str, title: str, shares: Sequence[Share], heading: str) -> Pan
     return Panel(
         name,
         f"{title}, in {'USD' if priced else 'tokens'}",
-        plots.bars(rows, title, label=210) if rows else None,
+        plots.bars(rows, title) if rows else None,
         (heading, "USD", "Tokens", "Requests"),
         [(one.name, money(one.usd) if one.priced else "–", count(one.tokens), count(one.requests)) for one in shares],
         note="The table has those without a price too, and their tokens." if priced else "",
@@ -244,14 +260,14 @@ def _coverage(found: Insights) -> Panel:
     return Panel(
         "coverage",
         "Turns in agents’ files, and which are stored",
-        plots.bars(rows, "Coverage by agent", label=110) if rows else None,
+        plots.bars(rows, "Coverage by agent") if rows else None,
         ("Agent", "Files", "Turns", "Stored", "Kept out", "Missing"),
         [
             (one.flavor, *map(count, (one.files, one.turns, one.stored, one.kept_out, max(0, one.missing))))
             for one in found.coverage
         ],
-        _legend(names) if rows else Markup(""),
-        f"Of the newest {count(files)} files. The command “recollect coverage” looks at all." if rows else "",
+        plots.legend((name for _, name in names), [colour for colour, _ in names]) if rows else Markup(""),
+        f"Of the newest {count(files)} files." if rows else "",
         "No agent’s file of these days was read.",
     )
 
@@ -297,13 +313,6 @@ def _few_lines(series: Mapping[str, Sequence[float | None]]) -> dict[str, Sequen
     """Of lines, those that tell of most days."""
     order = sorted(series, key=lambda name: (sum(value is None for value in series[name]), name))
     return {name: series[name] for name in sorted(order[:_SERIES])}
-
-
-def _legend(names: Iterable[tuple[int, str]]) -> Markup:
-    """Which colour is what, where the colours are chosen."""
-    square = '<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="c{}" width="10" height="10" rx="2"/></svg>'
-    swatch = Markup(f"<li>{square}{{}}</li>")  # noqa: S704 (no text from outside)
-    return Markup('<ul class="legend">{}</ul>').format(Markup("").join(swatch.format(*one) for one in names))
 
 
 def _tail(name: str) -> str:
@@ -358,4 +367,6 @@ def _outcome(outcomes: Mapping[str, int]) -> str:
 def _priced(cost: Share) -> str:
     if not cost.requests:
         return "nothing is known"
+    if not cost.priced:
+        return "no price is known"
     return "all requests" if cost.priced == cost.requests else f"{_percent(cost.priced, cost.requests)} of the requests"

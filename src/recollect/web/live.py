@@ -14,17 +14,19 @@ import logging
 import secrets
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import orjson
 
 from recollect.clock import iso
 from recollect.model import Scope
-from recollect.pipeline.following import Following, Line, catch_up
+from recollect.pipeline.following import Exact, Following, Line, catch_up, unknown
+from recollect.pipeline.told import text_of
 from recollect.serving import Serving
 from recollect.store.browseport import Mark
 from recollect.store.secretfile import own_secret
-from recollect.text import present
+from recollect.text import one_line, present
 from recollect.web.paths import at_event, memory_address, session_address
 
 KEY_FILE = "live.key"
@@ -32,6 +34,7 @@ SECONDS = 1.0  # between two looks
 ALIVE_SECONDS = 15.0  # after which a stream that has nothing to tell says so
 CHECKED_SECONDS = 10.0  # how often it is asked whether somebody may still look
 WAITING = 1_000  # lines for one reader who does not read; then the stream ends, and goes on when they come back
+_HEADLINE = 140  # characters of what the host said, while it is folded
 _PACKED = struct.Struct(">5q")
 _NONCE = 12
 _LARGEST = 250_000_000_000_000_000  # microseconds that are still a time, and more rows than there will ever be
@@ -95,7 +98,8 @@ class Live:
             await hub.looks.wait()  # from here on nothing is missed
             told: set[str] = set()
             if after is not None:
-                for line in await asyncio.to_thread(catch_up, serving.store, scope, after):
+                missed = partial(catch_up, serving.store, scope, after, exact=exact_words(serving))
+                for line in await asyncio.to_thread(missed):
                     told.add(line.id)
                     if _is_wanted(line, session):
                         yield event_of(line, marks)
@@ -138,7 +142,8 @@ class Hub:
             try:
                 if following is None:
                     parts = (self._serving.store, self._scope, self._serving.clock)
-                    following = await asyncio.to_thread(Following, *parts)
+                    begin = partial(Following, *parts, exact=exact_words(self._serving))
+                    following = await asyncio.to_thread(begin)
                     self.looks.set()
                 for line in await asyncio.to_thread(following.look):
                     for reader in self.readers:
@@ -169,6 +174,11 @@ async def _coming(reader: Reader, serving: Serving, may_look: MayLook) -> AsyncI
             yield line
 
 
+def exact_words(serving: Serving) -> Exact:
+    """What agents of this machine were told, word for word; on a server for others nobody's agents are here."""
+    return unknown if serving.hosted else partial(text_of, serving.settings.data_dir)
+
+
 def event_of(line: Line, marks: Marks) -> bytes:
     """A line as one server-sent event."""
     return b"id: %s\ndata: %s\n\n" % (marks.write(line.mark).encode(), orjson.dumps(shown(line)))
@@ -183,14 +193,25 @@ def shown(line: Line) -> dict[str, Any]:
         "note": present(line.note),
         "text": present(line.text),
         "more": line.more,
+        "headline": headline(line),
+        "exact": line.exact,
         "failed": line.failed,
         "session": None if line.session is None else present(line.session),
         "address": address_of(line),
     }
 
 
+def headline(line: Line) -> str:
+    """What stands for a line while it is folded; nothing for one that is not."""
+    if line.what == "told":
+        return f"{line.memories:,} {'memory' if line.memories == 1 else 'memories'}"
+    return one_line(line.text, _HEADLINE) if line.what == "context" else ""
+
+
 def address_of(line: Line) -> str | None:
     """The page of what a line is about."""
+    if line.what == "told" and line.session is not None:
+        return f"{session_address(line.session)}#told"
     if line.memory is not None:
         return memory_address(line.memory)
     if line.session is None:

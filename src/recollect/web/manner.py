@@ -11,6 +11,7 @@ from recollect.http import bodies
 from recollect.http.errors import Refused
 from recollect.http.foreign import LOOPBACK, Values, only
 from recollect.http.manner import COMMON, Headers, Said, given
+from recollect.web.refusing import hint_for_people, in_its_words, is_inside, page_for, title_of, way_back
 from recollect.web.templating import render
 
 COOKIE = "recollect"
@@ -22,12 +23,6 @@ POLICY = (
 FORM = "application/x-www-form-urlencoded"
 _AGAIN = "Come in again in another window, then go back to the form in this one and send it once more."
 _PORT = re.compile(r":(\d{1,5})$")
-_REQUEST = re.compile(r"(?:GET|HEAD|POST|PUT|PATCH|DELETE) /(\w*)")  # in a hint it is advice for programs
-_PLACES = {
-    "memories": "It may be forgotten, or in a project that is not open to you. The memory page finds what there is.",
-    "sessions": "It may be forgotten, or in a project that is not open to you. The sessions page lists what there is.",
-    "tasks": "The live page shows what is being done.",
-}
 
 
 class People:
@@ -45,9 +40,6 @@ class People:
     repeats = False
     open_to_all = True
 
-    def __init__(self, *, hosted: bool) -> None:
-        self._hosted = hosted
-
     def key_in(self, values: Values) -> str | None:
         return cookie_in(values)
 
@@ -59,21 +51,30 @@ class People:
             raise Refused(422, "text cannot hold the character NUL", code="invalid_input")
 
     def refusal(self, refused: Refused, request_id: str, method: str, path: str) -> Said:
-        """A page that says what is wrong; whoever is not known yet is asked to come in."""
-        if refused.status == 401 and method in ("GET", "HEAD"):
-            return Said(303, [(b"location", f"{ENTER}?next={quote(path)}".encode())], b"")
+        """A page that says what is wrong; whoever is not known yet is asked to come in.
+
+        Whoever typed the address of a program's route is sent to the page that shows the same.
+        """
+        looked, meant = method in ("GET", "HEAD"), page_for(path)
+        if refused.status == 401 and looked:
+            return Said(303, [(b"location", f"{ENTER}?next={quote(meant or path)}".encode())], b"")
+        if refused.status == 404 and looked and meant:
+            return Said(303, [(b"location", quote(meant, safe="/:@").encode())], b"")
         if refused.status == 401:
             refused = Refused(401, "your visit is over", hint=_AGAIN)
-        told = {"refused": refused, "hint": hint_for_people(refused.hint), "request_id": request_id}
-        shown = render("refused.html", **told, hosted=self._hosted)
+        shown = render(
+            "refused.html",
+            refused=refused,
+            title=title_of(refused.status),
+            message=in_its_words(refused.message, path),
+            hint=hint_for_people(refused.hint),
+            request_id=request_id,
+            back=way_back(method, path),
+            inside=is_inside(refused, path),
+            path=path,
+        )
         kept = [pair for pair in given(refused) if pair[0] != b"www-authenticate"]
         return Said(refused.status, [(b"content-type", b"text/html; charset=utf-8"), *kept], shown.encode())
-
-
-def hint_for_people(hint: str | None) -> str | None:
-    """The hint, unless it is a request that programs make: then where a person finds the same, if anywhere."""
-    request = _REQUEST.search(hint or "")
-    return hint if request is None else _PLACES.get(request[1])
 
 
 def cookie_name(host: str | None) -> str:

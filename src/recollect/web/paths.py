@@ -27,8 +27,9 @@ def anchor(event: str) -> str:
 
 
 def project_label(project: str, most: int = 30) -> str:
-    """A project's name in little room: of a long path its end tells most."""
-    if len(project) <= most or "/" not in project:
+    """A project's name in little room: of a long one the end tells most, by whole parts where they fit."""
+    if len(project) <= most:
         return project
-    parts = [part for part in project.split("/") if part]
-    return "…/" + "/".join(parts[-2:])
+    last = project[1 - most :]
+    _, slash, parts = last.partition("/")
+    return f"…/{parts}" if slash and len(parts) > most // 2 else f"…{last}"

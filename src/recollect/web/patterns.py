@@ -8,30 +8,34 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
 from markupsafe import Markup
 
+from recollect.distill.fingerprint import fingerprint
 from recollect.facade import Recollect
 from recollect.learn.effectpage import told
 from recollect.learn.measure import Rate, wilson
 from recollect.model import Event
-from recollect.pipeline.measuring import Measured
+from recollect.pipeline.following import is_failure
+from recollect.pipeline.measuring import Measured, Week
 from recollect.project import top_of
 from recollect.store.learnport import Pattern, PatternVersion, Sighting
 from recollect.text import one_line
 from recollect.web import plots
-from recollect.web.marking import Change, Piece, changes, excerpt, marked, words_in
-from recollect.web.paths import at_event, session_address
+from recollect.web.marking import Change, Piece, around, changes, excerpt, marked, words_in
+from recollect.web.paths import at_event, project_label, session_address
 
 FEW, MANY = 3, 25  # sessions of one agent that are shown
 _LOOKED = 200  # sessions that show a pattern which are looked at
 _QUOTED, _EVENTS = 320, 2  # characters of an event, events of a session
+_KNOWN_BY = 60  # characters by which an error's line is found again
 _PLACES = 60  # directories that are offered
-_WEEKS = 26
+_WEEKS, _WEEK = 26, timedelta(days=7)
+_COLOURS = (plots.BAD, plots.GOOD)  # of tasks that met it, and of those that did without
 _NAMES, _NAME = 3, 30  # projects that are named, and characters of one
 NOT_SHOWN = ("compaction", "injected_context")
 
@@ -125,8 +129,30 @@ def _seen(one: Sighting, events: Mapping[str, Event], words: re.Pattern[str] | N
 
 def _quote(event: Event, words: re.Pattern[str] | None) -> Quote:
     who = {"user": "user", "assistant": "agent"}.get(event.role, event.role)
+    address = at_event(event.session, event.key)
+    if event.kind == "tool_result" and is_failure(event.meta):
+        return Quote(who, error_in(event.text.rstrip()), address)
     text = excerpt(event.text.strip(), words, _QUOTED)
-    return Quote(who, marked(text, words), at_event(event.session, event.key))
+    return Quote(who, marked(text, words), address)
+
+
+def error_in(text: str) -> list[Piece]:
+    """A failed tool's output around the line that says what went wrong, which is marked; its last when none does."""
+    telling = fingerprint(text)
+    start = end = len(text)
+    if telling is not None:
+        begins = telling.line.removesuffix("…")[:_KNOWN_BY]
+        place = 0
+        for line in text.split("\n"):
+            if begins in one_line(line):
+                start, end = place, place + len(line)
+                break
+            place += len(line) + 1
+    if start == end:
+        start = text.rfind("\n", 0, end) + 1
+    end = min(end, start + _QUOTED)
+    before, line, after = around(text, start, end, (_QUOTED - (end - start)) // 2)
+    return [piece for piece in (Piece(before), Piece(line, True), Piece(after)) if piece.text]
 
 
 def history(memory: Recollect, pattern: Pattern) -> list[Told]:
@@ -187,15 +213,15 @@ def effects(found: Iterable[Measured]) -> list[Effect]:
 
 
 def _effect(one: Measured) -> Effect:
-    parts: list[tuple[str, Rate | None]] = [
-        ("before", one.effect.before),
-        ("after", one.effect.after),
-        ("held back, before", one.effect.control_before),
-        ("held back, after", one.effect.control_after),
+    after = {"fewer": plots.GOOD, "more": plots.BAD}.get(one.effect.verdict, 0)
+    parts: list[tuple[str, Rate | None, int]] = [
+        ("before", one.effect.before, plots.PLAIN),
+        ("after", one.effect.after, after),
+        ("held back, before", one.effect.control_before, plots.PLAIN),
+        ("held back, after", one.effect.control_after, plots.PLAIN),
     ]
-    known = [(name, rate) for name, rate in parts if rate is not None]
-    weeks = one.weeks[-_WEEKS:]
-    names = [f"{week.begins:%b} {week.begins.day}" for week in weeks]
+    known = [(name, rate, colour) for name, rate, colour in parts if rate is not None]
+    weeks = every_week(one.weeks, one.since)[-_WEEKS:]
     series = {
         "met it": [float(week.hits) for week in weeks],
         "did without": [float(week.tasks - week.hits) for week in weeks],
@@ -208,20 +234,44 @@ def _effect(one: Measured) -> Effect:
     return Effect(
         one,
         told(one.effect),
-        plots.intervals([_range(name, rate) for name, rate in known], "In how many of 100 tasks it happened", unit=""),
-        [_share_row(name, rate) for name, rate in known],
-        plots.columns(names, series, "Tasks by week") if weeks else None,
-        plots.legend(series),
+        plots.intervals([_range(*each) for each in known], "In how many of 100 tasks it happened"),
+        [_share_row(name, rate) for name, rate, _ in known],
+        _by_week(one, weeks, series) if weeks else None,
+        plots.legend(series, _COLOURS),
         [(f"{week.begins:%Y-%m-%d}", str(week.hits), str(week.tasks)) for week in weeks],
         means,
     )
 
 
-def _range(name: str, rate: Rate) -> plots.Range:
+def every_week(found: Sequence[Week], since: datetime) -> list[Week]:
+    """The weeks from the first to the last and to that of the roll-out, those without a task too."""
+    if not found:
+        return []
+    known = {week.begins: week for week in found}
+    begins, last = min(known), max(*known, since)
+    made = []
+    while begins <= last:
+        made.append(known.get(begins, Week(begins, 0, 0)))
+        begins += _WEEK
+    return made
+
+
+def _rolled_out(one: Measured, weeks: Sequence[Week]) -> tuple[float, str] | None:
+    """Where among the weeks it was rolled out; None when that was before them."""
+    place = (one.since - weeks[0].begins) / _WEEK
+    return (place, f"rolled out {one.since:%b} {one.since.day}") if place >= 0 else None
+
+
+def _by_week(one: Measured, weeks: Sequence[Week], series: Mapping[str, Sequence[float]]) -> Markup:
+    names = [f"{week.begins:%b} {week.begins.day}" for week in weeks]
+    return plots.columns(names, series, "Tasks by week", colours=_COLOURS, mark=_rolled_out(one, weeks))
+
+
+def _range(name: str, rate: Rate, colour: int) -> plots.Range:
     if not rate.tasks:
         return plots.Range(name, None, None, None, "no tasks")
     span = wilson(rate).times(100)
-    return plots.Range(name, span.value, span.low, span.high, f"{rate.hits} of {rate.tasks}")
+    return plots.Range(name, span.value, span.low, span.high, f"{rate.hits} of {rate.tasks}", colour)
 
 
 def _share_row(name: str, rate: Rate) -> tuple[str, ...]:
@@ -232,16 +282,22 @@ def _share_row(name: str, rate: Rate) -> tuple[str, ...]:
 
 def cost_of(pattern: Pattern) -> str:
     """What a pattern cost, in words; nothing when that is not known."""
-    seconds = pattern.seconds
-    spent = f"{seconds / 60:,.0f} min" if seconds >= 90 else f"{seconds:.0f} s" if seconds >= 1 else ""
+    spent = lasted(pattern.seconds) if pattern.seconds >= 1 else ""
     tokens = f"{pattern.tokens:,} tokens" if pattern.tokens else ""
     usd = f"${pattern.usd:,.2f}" if pattern.usd else ""
     return ", ".join(part for part in (spent, tokens, usd) if part)
 
 
+def lasted(seconds: float) -> str:
+    """Some time in few words: seconds while those tell more than minutes."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:,.1f} min" if seconds < 600 else f"{seconds / 60:,.0f} min"
+
+
 def projects_of(pattern: Pattern) -> str:
     """Where it was seen, in words: of a path its end tells most."""
-    shown = [one if len(one) <= _NAME else f"…{one[1 - _NAME :]}" for one in pattern.projects[:_NAMES]]
+    shown = [project_label(one, _NAME) for one in pattern.projects[:_NAMES]]
     more = len(pattern.projects) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more else "") if shown else "none"
 

@@ -2,14 +2,14 @@
 
 No script, no style of its own: sizes are attributes, colours are classes (`c0` … `c7`, `h0` … `h4`) that the page's
 sheet gives for light and dark. Every label is escaped. What a plot shows stands beside it as a table too, for those who
-cannot see it; so here are marks, an axis and little else.
+cannot see it; so here are marks, an axis and little else. A plot is narrow enough to be read on a phone as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
-from math import ceil, log10
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 from markupsafe import Markup, escape
@@ -17,8 +17,14 @@ from markupsafe import Markup, escape
 from recollect.text import one_line, present
 
 COLOURS = 8
-WIDTH = 680
-_LEFT, _RIGHT, _TOP = 46, 12, 8
+GOOD, BAD, PLAIN = 2, 5, 7  # colours that say something
+WIDTH = 480
+_LEFT, _RIGHT = 46, 12
+_HIGH = 18  # pixels above a plot
+_WIDEST = 60.0  # of a column
+_DATES = 5  # days that are named below
+_CHAR = 8.5  # pixels of a character, on the safe side
+_ROW = 36  # of a bar and its label
 
 
 class Bar(NamedTuple):
@@ -37,6 +43,7 @@ class Range(NamedTuple):
     low: float | None
     high: float | None
     figure: str = ""
+    colour: int = PLAIN
 
 
 def text(value: object, limit: int = 0) -> Markup:
@@ -44,63 +51,86 @@ def text(value: object, limit: int = 0) -> Markup:
     return escape(one_line(str(value), limit) if limit else present(str(value)))
 
 
-def bars(rows: Sequence[Bar], name: str, *, label: int = 200, top: float | None = None) -> Markup:
-    """Horizontal bars, one a row. `label`: how wide the labels' column is; `top`: the value of a full bar."""
+def bars(rows: Sequence[Bar], name: str, *, top: float | None = None) -> Markup:
+    """Horizontal bars, one a row, each below its label; what is too long for its row is cut at its end.
+
+    `top` is the value of a full bar, else the longest is full.
+    """
     longest = top or max((sum(length for _, length in row.parts) for row in rows), default=0.0) or 1.0
-    room = WIDTH - label - 90
     drawn: list[Markup] = []
     for number, row in enumerate(rows):
-        y, x = number * 24 + 4, float(label)
-        drawn.append(_text(label - 10, y + 12, text(row.label, max(8, label // 7)), anchor="end"))
+        y, x = number * _ROW, 0.0
+        room = int((WIDTH - len(row.figure) * _CHAR - 16) / _CHAR)
+        drawn.append(_text(0, y + 14, text(row.label, max(8, room))))
+        drawn.append(_text(WIDTH, y + 14, text(row.figure), anchor="end", kind="soft"))
+        drawn.append(_rect(0, y + 19, WIDTH, 9, "track"))
         for colour, length in row.parts:
-            width = max(0.0, length / longest * room)
-            drawn.append(_rect(x, y, width, 15, f"c{colour % COLOURS}"))
+            width = max(0.0, length / longest * WIDTH)
+            drawn.append(_rect(x, y + 19, width, 9, f"c{colour % COLOURS}"))
             x += width
-        drawn.append(_text(x + 6, y + 12, text(row.figure), kind="soft"))
-    return _svg(WIDTH, len(rows) * 24 + 8, name, drawn)
+    return _svg(WIDTH, len(rows) * _ROW, name, drawn)
 
 
-def columns(days: Sequence[str], series: Mapping[str, Sequence[float]], name: str, *, unit: str = "") -> Markup:
-    """Stacked columns, one a day (or week), with an axis; colours by the order of the series."""
-    height, bottom = 190, 24
+def columns(
+    days: Sequence[str],
+    series: Mapping[str, Sequence[float]],
+    name: str,
+    *,
+    colours: Sequence[int] = tuple(range(COLOURS)),
+    mark: tuple[float, str] | None = None,
+) -> Markup:
+    """Stacked columns, one a day (or week), with an axis; `mark`: a place among them, as 2.5, and what is there."""
+    height, bottom = 200, 24
     totals = [sum(values[place] for values in series.values()) for place in range(len(days))]
     top = _round_up(max(totals, default=0.0))
     step = (WIDTH - _LEFT - _RIGHT) / max(1, len(days))
-    drawn = [*_axis(top, height, bottom, unit), *_dates(days, step, height)]
+    drawn = [*_axis(0.0, top, height, bottom), *_dates(days, step, height)]
     for place, day in enumerate(days):
         y = float(height - bottom)
-        for number, values in enumerate(series.values()):
-            tall = values[place] / top * (height - bottom - _TOP)
+        for number, (called, values) in enumerate(series.items()):
+            tall = values[place] / top * (height - bottom - _HIGH)
             y -= tall
             if tall > 0:
-                wide = max(1.0, step - (2 if step > 6 else 0.5))
-                told = _titled(f"{day}: {list(series)[number]} {_figure(values[place])}{unit}")
-                drawn.append(_rect(_LEFT + place * step, y, wide, tall, f"c{number % COLOURS}", told))
+                wide = max(1.0, min(_WIDEST, step - (2 if step > 6 else 0.5)))
+                told = _titled(f"{day}: {called} {_figure(values[place])}")
+                left = _LEFT + (place + 0.5) * step - wide / 2
+                drawn.append(_rect(left, y, wide, tall, f"c{colours[number] % COLOURS}", told))
+    if mark is not None:
+        drawn += _upright(_LEFT + mark[0] * step, height - bottom, mark[1])
     return _svg(WIDTH, height, name, drawn)
 
 
-def lines(days: Sequence[str], series: Mapping[str, Sequence[float | None]], name: str, *, unit: str = "") -> Markup:
-    """A line a series; where a value is None the line is broken."""
-    height, bottom = 190, 24
+def lines(
+    days: Sequence[str], series: Mapping[str, Sequence[float | None]], name: str, *, top: float | None = None
+) -> Markup:
+    """A line a series through the values there are, each with a dot; the axis begins below the lowest of them."""
+    height, bottom = 200, 24
     known = [value for values in series.values() for value in values if value is not None]
-    top = _round_up(max(known, default=0.0))
+    high = top or _round_up(max(known, default=0.0))
+    low = _round_down(min(known, default=0.0), high)
     step = (WIDTH - _LEFT - _RIGHT) / max(1, len(days))
-    drawn = [*_axis(top, height, bottom, unit), *_dates(days, step, height)]
-    for number, values in enumerate(series.values()):
+    drawn = [*_axis(low, high, height, bottom), *_dates(days, step, height)]
+    for number, (called, values) in enumerate(series.items()):
+        colour = f"c{number % COLOURS}"
         places = [
-            None
-            if value is None
-            else (_LEFT + (place + 0.5) * step, height - bottom - value / top * (height - bottom - _TOP))
+            (
+                _LEFT + (place + 0.5) * step,
+                height - bottom - (value - low) / (high - low) * (height - bottom - _HIGH),
+                f"{days[place]}: {called} {_figure(value)}",
+            )
             for place, value in enumerate(values)
+            if value is not None
         ]
-        drawn += _strokes(places, f"c{number % COLOURS}")
+        drawn += _strokes(places, colour)
     return _svg(WIDTH, height, name, drawn)
 
 
-def heat(counts: Mapping[date, int], last: date, name: str, *, weeks: int = 26) -> Markup:
-    """A calendar: a column a week, a square a day, darker where there was more."""
+def heat(
+    counts: Mapping[date, int], last: date, name: str, *, weeks: int = 26, address: Callable[[date], str]
+) -> Markup:
+    """A calendar: a column a week, a square a day, darker where there was more; one with something in it is a link."""
     size, gap, left = 17, 3, 34
-    most = max(counts.values(), default=0)
+    shades = shades_of(max(counts.values(), default=0))
     first = last - timedelta(days=last.weekday() + 7 * (weeks - 1))
     drawn = [
         _text(left - 6, 20 + row * (size + gap) + 13, text(word), anchor="end", kind="soft")
@@ -113,10 +143,42 @@ def heat(counts: Mapping[date, int], last: date, name: str, *, weeks: int = 26) 
         for row in range(7):
             day = begins + timedelta(days=row)
             if day <= last:
-                shade = _shade(counts.get(day, 0), most)
-                told = _titled(f"{day}: {counts.get(day, 0):,}")
-                drawn.append(_rect(x, 20 + row * (size + gap), size, size, f"h{shade}", told))
-    return _svg(left + weeks * (size + gap), 20 + 7 * (size + gap), name, drawn)
+                number = counts.get(day, 0)
+                shade = next((one.shade for one in shades if one.low <= number <= one.high), 0)
+                place = f'x="{x}" y="{20 + row * (size + gap)}" width="{size}" height="{size}" rx="2"'
+                told = f"{day}: {number:,}"
+                square = f'<rect class="h{shade}" {place}><title>{told}</title></rect>'
+                # The table beside it has the same links: here they are for a mouse, not a stop for each day.
+                if number:
+                    square = f'<a href="{escape(address(day))}" tabindex="-1" aria-label="{told}">{square}</a>'
+                drawn.append(Markup(square))  # noqa: S704 (numbers of ours, and an address that was escaped)
+    return _svg(left + weeks * (size + gap), 20 + 7 * (size + gap), name, drawn, role="group")
+
+
+class Shade(NamedTuple):
+    """How dark a day is: from so many to so many."""
+
+    shade: int
+    low: int
+    high: int
+
+
+def shades_of(most: int) -> list[Shade]:
+    """Up to four shades up to the most there was, each of as many times more as the one before."""
+    found: list[Shade] = []
+    for shade in range(1, 5):
+        low, high = (found[-1].high if found else 0) + 1, floor(most ** (shade / 4) + 1e-9)
+        if high >= low:
+            found.append(Shade(shade, low, high))
+    return found
+
+
+def heat_legend(most: int) -> Markup:
+    """Which shade is how many."""
+    square = '<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="h{}" width="10" height="10" rx="2"/></svg>'
+    row = Markup(f"<li>{square}{{}}</li>")  # noqa: S704 (no text from outside)
+    told = ((one.shade, f"{one.low:,}" + (f"–{one.high:,}" if one.high > one.low else "")) for one in shades_of(most))
+    return Markup('<ul class="legend">{}</ul>').format(Markup("").join(row.format(*one) for one in told))
 
 
 def parts_bar(parts: Sequence[tuple[str, float]], name: str) -> Markup:
@@ -129,34 +191,35 @@ def parts_bar(parts: Sequence[tuple[str, float]], name: str) -> Markup:
     return _svg(300, 8, name, drawn, kind="parts")
 
 
-def intervals(rows: Sequence[Range], name: str, *, label: int = 200, unit: str = "") -> Markup:
+def intervals(rows: Sequence[Range], name: str, *, label: int = 140) -> Markup:
     """A dot with its interval, one a row, on one axis."""
     known = [value for row in rows for value in (row.value, row.high) if value is not None]
     top = _round_up(max(known, default=0.0))
-    room = WIDTH - label - 90
+    room = WIDTH - label - 80
     drawn: list[Markup] = []
     for number, row in enumerate(rows):
         y = number * 30 + 12
-        drawn.append(_text(label - 10, y + 4, text(row.label, max(8, label // 7)), anchor="end"))
+        drawn.append(_text(0, y + 4, text(row.label, max(8, int(label / _CHAR)))))
         drawn.append(Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(label, y, label + room, y))
         if row.value is not None and row.low is not None and row.high is not None:
             low, high, at = (label + value / top * room for value in (row.low, row.high, row.value))
-            colour = f"c{number % COLOURS}"
+            colour = f"c{row.colour % COLOURS}"
             drawn.append(_rect(low, y - 3, max(1.0, high - low), 6, colour, opacity=0.35))
             drawn.append(Markup('<circle class="{}" cx="{:.1f}" cy="{}" r="5"/>').format(colour, at, y))
         drawn.append(_text(label + room + 8, y + 4, text(row.figure), kind="soft"))
     for share in (0.0, 0.5, 1.0):
         at = label + share * room
-        told = text(f"{_figure(top * share)}{unit}")
-        drawn.append(_text(at, len(rows) * 30 + 14, told, anchor="middle", kind="soft"))
+        drawn.append(_text(at, len(rows) * 30 + 14, text(_figure(top * share)), anchor="middle", kind="soft"))
     return _svg(WIDTH, len(rows) * 30 + 22, name, drawn)
 
 
-def legend(names: Iterable[str]) -> Markup:
+def legend(names: Iterable[str], colours: Sequence[int] = tuple(range(COLOURS))) -> Markup:
     """Which colour is what."""
     swatch = '<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="c{}" width="10" height="10" rx="2"/></svg>'
     rows = [
-        Markup(f"<li>{swatch}{{}}</li>").format(number % COLOURS, text(name, 40))  # noqa: S704 (no text from outside)
+        Markup(f"<li>{swatch}{{}}</li>").format(  # noqa: S704 (no text from outside)
+            colours[number % len(colours)] % COLOURS, text(name, 40)
+        )
         for number, name in enumerate(names)
     ]
     return Markup('<ul class="legend">{}</ul>').format(Markup("").join(rows))
@@ -165,11 +228,11 @@ def legend(names: Iterable[str]) -> Markup:
 # -- marks -------------------------------------------------------------------------------------------------------------
 
 
-def _svg(width: float, height: float, name: str, drawn: Iterable[Markup], kind: str = "") -> Markup:
+def _svg(width: float, height: float, name: str, drawn: Iterable[Markup], kind: str = "", role: str = "img") -> Markup:
     shaped = Markup(' class="{}"').format(kind) if kind else Markup("")
     return Markup(
-        '<svg viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" role="img" aria-label="{}"{}>{}</svg>'
-    ).format(width, height, width, height, text(name), shaped, Markup("").join(drawn))
+        '<svg viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" role="{}" aria-label="{}"{}>{}</svg>'
+    ).format(width, height, width, height, role, text(name), shaped, Markup("").join(drawn))
 
 
 def _rect(
@@ -191,21 +254,22 @@ def _titled(words: str) -> Markup:
     return Markup("<title>{}</title>").format(text(words))
 
 
-def _axis(top: float, height: int, bottom: int, unit: str) -> list[Markup]:
+def _axis(low: float, high: float, height: int, bottom: int) -> list[Markup]:
     """Three lines with their values."""
     drawn = []
     for share in (0.0, 0.5, 1.0):
-        y = height - bottom - share * (height - bottom - _TOP)
+        y = height - bottom - share * (height - bottom - _HIGH)
         drawn.append(
             Markup('<line class="axis" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(_LEFT, y, WIDTH - _RIGHT, y)
         )
-        drawn.append(_text(_LEFT - 6, y + 4, text(f"{_figure(top * share)}{unit}"), anchor="end", kind="soft"))
+        value = low + (high - low) * share
+        drawn.append(_text(_LEFT - 6, y + 4, text(_figure(value)), anchor="end", kind="soft"))
     return drawn
 
 
 def _dates(days: Sequence[str], step: float, height: int) -> list[Markup]:
     """A few of the days, so that they can be read."""
-    each = max(1, ceil(len(days) / 7))
+    each = max(1, ceil(len(days) / _DATES))
     return [
         _text(_LEFT + (place + 0.5) * step, height - 6, text(day), anchor="middle", kind="soft")
         for place, day in enumerate(days)
@@ -213,24 +277,20 @@ def _dates(days: Sequence[str], step: float, height: int) -> list[Markup]:
     ]
 
 
-def _strokes(places: Sequence[tuple[float, float] | None], kind: str) -> list[Markup]:
-    """A line through neighbours, a dot where there is none."""
-    drawn: list[Markup] = []
-    run: list[tuple[float, float]] = []
-    for place in [*places, None]:
-        if place is not None:
-            run.append(place)
-            continue
-        if len(run) > 1:
-            drawn.append(
-                Markup('<g class="{}"><polyline class="line" points="{}"/></g>').format(
-                    kind, " ".join(f"{x:.1f},{y:.1f}" for x, y in run)
-                )
-            )
-        elif run:
-            drawn.append(Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="2.5"/>').format(kind, *run[0]))
-        run = []
-    return drawn
+def _upright(x: float, foot: float, words: str) -> list[Markup]:
+    """A line at a moment, with what was then."""
+    x = min(max(x, _LEFT), WIDTH - _RIGHT)
+    anchor, beside = ("end", -5) if x > WIDTH / 2 else ("start", 5)
+    line = Markup('<line class="moment" x1="{:.1f}" y1="2" x2="{:.1f}" y2="{:.1f}"/>').format(x, x, foot)
+    return [line, _text(x + beside, 12, text(words), anchor=anchor, kind="soft")]
+
+
+def _strokes(places: Sequence[tuple[float, float, str]], kind: str) -> list[Markup]:
+    """A line through these places, and a dot at each that tells what it is."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
+    dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3.5">{}</circle>')
+    line = Markup('<g class="{}"><polyline class="line" points="{}"/></g>').format(kind, points)
+    return [*([line] if len(places) > 1 else []), *(dot.format(kind, x, y, _titled(told)) for x, y, told in places)]
 
 
 def _round_up(value: float) -> float:
@@ -241,13 +301,14 @@ def _round_up(value: float) -> float:
     return next(size * step for step in (1, 2, 4, 5, 6, 8, 10, 20) if size * step >= value * 0.9999)
 
 
+def _round_down(value: float, high: float) -> float:
+    """Where an axis up to `high` begins so that it shows what changes: a step of ten below the lowest, or at 0."""
+    step = high / 10
+    return max(0.0, (ceil(value / step) - 1) * step)
+
+
 def _figure(value: float) -> str:
     for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.3g}{unit}"
     return f"{value:.3g}"
-
-
-def _shade(number: int, most: int) -> int:
-    """From 0 to 4: nothing, then quarters of the most there was."""
-    return 0 if number <= 0 else 1 + min(3, number * 4 // (most + 1))

@@ -17,6 +17,7 @@ from recollect.facade import Recollect
 from recollect.learn.health import health_of
 from recollect.learn.values import Health
 from recollect.model import DELEGATED, NO_PROJECT, OUTCOMES, Memory, Session, check_id
+from recollect.pipeline.following import Exact, unknown
 from recollect.store.browseport import Child, Choices, Extent, Listed, SessionFilter
 from recollect.store.statsport import WITHHELD
 from recollect.text import one_line, storable
@@ -26,7 +27,8 @@ LISTED = 40  # sessions on a page
 MOST_PAGES = 1_000
 MATCHES = 50  # places that are told of a search in a session
 _LEVELS, _FAMILY = 3, 60
-_MEMORIES, _SHOWN = 100, 60
+_MEMORIES, _SHOWN = 100, 400
+_COMPARED = 500  # turns of its transcripts that are looked for in the store
 _WORDS = 8
 
 
@@ -54,6 +56,10 @@ class Wanted:
     def address(self) -> str:
         asked = urlencode(self.pairs())
         return f"/page/sessions?{asked}" if asked else "/page/sessions"
+
+    def on_day(self, day: date) -> str:
+        """The same, but of one day."""
+        return replace(self, since=f"{day}", until=f"{day}", page=1).address()
 
     def filter(self) -> SessionFilter:
         until = _day(self.until)
@@ -172,12 +178,24 @@ class Kin(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What an agent was told in a session: the words each memory had at that moment."""
+    """What an agent was told at one moment: the words each memory had then, and the very text where it is kept."""
 
     at: datetime
     host: str
     event: str
     memories: list[tuple[str, str]]  # id, words
+    exact: str | None = None
+
+
+class Covered(NamedTuple):
+    """The turns of a session's transcripts that were to be kept, and how many of them are stored."""
+
+    stored: int
+    due: int
+
+    @property
+    def percent(self) -> str:
+        return f"{100 * self.stored / self.due:.4g} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +212,18 @@ class Around:
     kin: list[Kin] = field(default_factory=list)
     memories: list[Memory] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    covered: Covered | None = None
+
+    @property
+    def told_memories(self) -> int:
+        """How many memories its agent was told; one that was told twice counts once."""
+        return len({id_ for one in self.told for id_, _ in one.memories})
+
+    @property
+    def unpriced(self) -> tuple[str, ...]:
+        """The models of which no price is known."""
+        models = () if self.digest is None else self.digest.models
+        return tuple(one.model or "a model without a name" for one in models if one.unpriced)
 
     @property
     def redacted(self) -> dict[str, int]:
@@ -216,14 +246,15 @@ class Around:
         return sum(len(seen.withheld) for seen in self.extent.transcripts)
 
 
-def around(memory: Recollect, session: Session, *, brief: bool = False) -> Around:
+def around(memory: Recollect, session: Session, *, brief: bool = False, exact: Exact = unknown) -> Around:
     """A session and what belongs to it; `brief`: no more of it than stands above its transcript."""
     store, scope = memory.store, memory.scope
     with store.together(scope):
         digest = memory.digest(session.id)
         extent = store.browse.extent(scope, session.id)
+        told = list(_told(memory, session, exact))
         if brief:
-            return Around(session, title_of(session, digest), digest, None, None, 0, extent)
+            return Around(session, title_of(session, digest), digest, None, None, 0, extent, told=told)
         return Around(
             session=session,
             title=title_of(session, digest),
@@ -234,8 +265,19 @@ def around(memory: Recollect, session: Session, *, brief: bool = False) -> Aroun
             extent=extent,
             kin=_kin(memory, session),
             memories=memory.memories(_MEMORIES, session=session.id, archived=True, history=True),
-            told=list(_told(memory, session)),
+            told=told,
+            covered=_covered(memory, extent),
         )
+
+
+def _covered(memory: Recollect, extent: Extent) -> Covered | None:
+    """How much of what its transcripts have is stored; None when it has none, or they have more than is looked at."""
+    turns = dict.fromkeys(key for seen in extent.transcripts for key in seen.turns)
+    withheld = {key for seen in extent.transcripts for key in seen.withheld}
+    due = [key for key in turns if key not in withheld]
+    if not due or len(due) > _COMPARED:
+        return None
+    return Covered(len({event.key for event in memory.store.sessions.events(memory.scope, due)}), len(due))
 
 
 def _kin(memory: Recollect, session: Session) -> list[Kin]:
@@ -251,7 +293,7 @@ def _kin(memory: Recollect, session: Session) -> list[Kin]:
     below = list(descendants(memory, session, len(above) + 1))
     if not above and not below:
         return []
-    upper = [Kin(one, one.title or one.id, level, False) for level, one in enumerate(above)]
+    upper = [Kin(one, title_of(one, memory.digest(one.id)), level, False) for level, one in enumerate(above)]
     return [*upper, Kin(session, "", len(above), True), *below]
 
 
@@ -277,6 +319,11 @@ def descendants(memory: Recollect, session: Session, level: int = 0) -> Iterator
     yield from below(session.id, level)
 
 
+def helpers(memory: Recollect, session: Session) -> list[Child]:
+    """The sessions that were started from one."""
+    return memory.store.browse.children(memory.scope, [session.id], limit=_FAMILY)
+
+
 def forgotten_with(memory: Recollect, session: Session) -> list[Session]:
     """The sessions that are forgotten with one: those that worked for it."""
     going = {session.id}
@@ -288,20 +335,22 @@ def forgotten_with(memory: Recollect, session: Session) -> list[Session]:
     return found
 
 
-def _told(memory: Recollect, session: Session) -> Iterator[Told]:
-    """What was put before the agent, moment by moment, the latest first."""
+def _told(memory: Recollect, session: Session, exact: Exact) -> Iterator[Told]:
+    """What was put before the agent, moment by moment, the latest first; of what is forgotten, nothing."""
     shown = memory.store.use.injections(memory.scope, session=session.id, limit=_SHOWN)
-    groups: dict[tuple[datetime, str, str], list[str]] = {}
+    groups: dict[tuple[datetime, str, str, str], list[str]] = {}
     for one in shown:
-        groups.setdefault((one.at, one.host, one.event), []).append(one.memory)
+        groups.setdefault((one.at, one.host, one.event, one.block), []).append(one.memory)
     known = {one: memory.store.memories.get(memory.scope, one) for one in dict.fromkeys(each.memory for each in shown)}
-    for (at, host, event), ids in groups.items():
-        yield Told(at, host, event, [(one, _wording(memory, known[one], at)) for one in ids if known[one] is not None])
+    for (at, host, event, block), ids in groups.items():
+        there = [kept for one in ids if (kept := known[one]) is not None and kept.deleted_at is None]
+        words = exact(block) if len(there) == len(ids) else None
+        if there:
+            yield Told(at, host, event, [(one.id, _wording(memory, one, at)) for one in there], words)
 
 
-def _wording(memory: Recollect, now: Memory | None, at: datetime) -> str:
+def _wording(memory: Recollect, now: Memory, at: datetime) -> str:
     """How a memory read at a moment."""
-    assert now is not None
     if now.version == 1:
         return now.content
     return next((old.content for old in memory.versions(now.id) if old.until > at), now.content)

@@ -1,12 +1,14 @@
 """One session as people read it: turns with what was said, calls with their results, what stood behind it folded away.
 
 In: the events of one page, each perhaps cut. Out: turns of blocks, which hold all that a template shows. However long
-the texts are, a page is bounded: once it has had its share, what follows on it is cut shorter.
+the texts are, a page is bounded: once it has had its share, what follows on it is cut shorter. What the agent was told
+stands where it was told, and a call that started a helper leads to the helper's session.
 """
 
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,14 +18,17 @@ from typing import Any, NamedTuple
 
 from recollect.model import Event
 from recollect.pipeline.following import is_failure
-from recollect.store.browseport import Passage
+from recollect.store.browseport import Child, Passage
 from recollect.text import one_line
 from recollect.web.paths import anchor
+from recollect.web.sessions import Told
 
 EVENTS = 150  # on a page
 MOST = 6_000  # characters of one text that are read for a page
 _SPOKEN, _BEHIND, _BRIEF = 6_000, 2_500, 300  # characters shown of words, of what is folded, and once a page is full
 _FULL = 420_000  # characters after which a page is full
+_TOLD = 20_000  # characters of what the agent was told at once
+_ASKED = 120  # characters by which what a helper was asked is known again
 _FIELDS = 20  # arguments of a call that are shown
 _DIFF_LINES = 120
 _CALLS = ("tool_call", "edit", "test_run")
@@ -48,7 +53,7 @@ class DiffLine(NamedTuple):
 
 @dataclass(slots=True)
 class Block:
-    """One thing in a transcript. `kind` is speech, call, result, folded or note."""
+    """One thing in a transcript. `kind` is speech, call, result, folded, note or told."""
 
     kind: str
     key: str
@@ -64,6 +69,10 @@ class Block:
     diff: list[DiffLine] = field(default_factory=list)
     result: Block | None = None
     bodies: tuple[Any, ...] = ()
+    task: bool = False  # of a call: it gave a helper something to do
+    helper: str | None = None  # of a call and its result: what the helper is called
+    started: str | None = None  # of a call: the session of the helper
+    memories: Sequence[tuple[str, str]] = ()  # that were told: id, words
     marked: bool = False
     opened: bool = False  # something inside is marked
 
@@ -81,6 +90,11 @@ class TurnView:
     continued: bool = False
     blocks: list[Block] = field(default_factory=list)
 
+    @property
+    def is_marked(self) -> bool:
+        """Whether the event to be shown is in it."""
+        return any(block.marked or block.opened for block in self.blocks)
+
 
 class _Room:
     """How much of a page is left."""
@@ -95,22 +109,71 @@ class _Room:
         return shown
 
 
-def turns_of(passages: Sequence[Passage], *, marked: str | None = None, continues: bool = False) -> list[TurnView]:
-    """A page as turns. `continues`: its first turn began on the page before; `marked`: the event to be shown."""
+def turns_of(
+    passages: Sequence[Passage],
+    *,
+    marked: str | None = None,
+    continues: bool = False,
+    told: Sequence[Told] = (),
+    helpers: Sequence[Child] = (),
+) -> list[TurnView]:
+    """A page as turns. `continues`: its first turn began on the page before; `marked`: the event to be shown.
+
+    `told` is what the agent was told while these events happened, the earliest first; `helpers` are the sessions that
+    were started from this one.
+    """
     room, pairs = _Room(), _Pairs()
     turns: list[TurnView] = []
+    waiting = deque(told)
     for passage in passages:
         event = passage.event
         if not turns or turns[-1].number != passage.turn + 1:
             turns.append(TurnView(passage.turn + 1, event.occurred_at, continued=continues and not turns))
+        while waiting and waiting[0].at <= event.occurred_at:
+            turns[-1].blocks.append(_told(waiting.popleft(), room))
         block = _block(passage, room)
         if block is not None:
             block.marked = event.key == marked
             if not pairs.took(block, event.meta.get("call")):
                 turns[-1].blocks.append(block)
+    if turns:
+        turns[-1].blocks += [_told(one, room) for one in waiting]
     for turn in turns:
         turn.blocks = [block for block in turn.blocks if block.key not in pairs.joined]
+        for block in turn.blocks:
+            if block.task:
+                block.started = _started(block, helpers)
     return [turn for turn in turns if turn.blocks]
+
+
+def told_between(told: Sequence[Told], after: datetime | None, until: datetime | None) -> list[Told]:
+    """What was told after one event and up to another, the earliest first; None: from the first, to the last."""
+    here = (one for one in told if (after is None or one.at > after) and (until is None or one.at <= until))
+    return sorted(here, key=lambda one: one.at)
+
+
+def _told(one: Told, room: _Room) -> Block:
+    """What the agent was told at a moment, as one line."""
+    number = len(one.memories)
+    text = one.exact if one.exact is not None else "\n\n".join(words for _, words in one.memories)
+    return Block(
+        "told",
+        f"told {one.at.isoformat()}",
+        one.at,
+        who=f"Told {one.host}",
+        line=f"{number:,} {'memory' if number == 1 else 'memories'}",
+        text=room.cut(text, _TOLD),
+        origin="" if one.exact is None else "exact",
+        memories=one.memories,
+    )
+
+
+def _started(call: Block, helpers: Sequence[Child]) -> str | None:
+    """The session that a call started: by the name its result gives, else by what was asked."""
+    if call.helper:
+        return next((one.session.id for one in helpers if one.session.id.endswith(f"agent-{call.helper}")), None)
+    asked = one_line(call.text, _ASKED)
+    return next((one.session.id for one in helpers if asked and one_line(one.goal or "", _ASKED) == asked), None)
 
 
 class _Pairs:
@@ -143,7 +206,7 @@ class _Pairs:
 def _join(call: Block, result: Block) -> None:
     """A result stands with the call it is of."""
     call.result, call.failed, call.code = result, result.failed, result.code
-    call.opened = result.marked
+    call.opened, call.helper = result.marked, result.helper
 
 
 def _block(passage: Passage, room: _Room) -> Block | None:
@@ -156,6 +219,8 @@ def _block(passage: Passage, room: _Room) -> Block | None:
         block = _made("result", passage, room, _BEHIND, who=one_line(str(event.meta.get("tool") or ""), 60))
         block.failed, block.code = is_failure(event.meta), _exit(event)
         block.line = one_line(event.text[:400], 140)
+        helper = event.meta.get("agent")
+        block.helper = helper[:100] if isinstance(helper, str) and helper else None
         return block
     if event.kind in _FOLDED and event.text.strip():
         block = _made("folded", passage, room, _BEHIND, who=_FOLDED[event.kind])
@@ -182,6 +247,7 @@ def _call(passage: Passage, room: _Room) -> Block:
     tool = one_line(str(event.meta.get("tool") or event.kind), 60)
     block = _made("call", passage, room, _BEHIND, who=tool)
     block.line = one_line(event.text[:400], 160)
+    block.task = event.meta.get("action") == "task"
     given = event.meta.get("input")
     if isinstance(given, Mapping):
         block.diff = _diff(given, room)

@@ -112,6 +112,7 @@ class _StandIn:
         return self
 
     async def __aexit__(self, *raised: Any) -> Any:
+        await self._beside.close_soon()
         return await self._inner.__aexit__(*raised)
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect.model import Evidence
 from tests.web.browser.conftest import Site
-from tests.web.browser.test_every_page import WAYS
 
 Look = Callable[..., Any]
-GRAVE = ("serious", "critical")
 SAID = "Please note for later: the lighthouse keeper is called Odd, and nobody else has the key to the lamp room."
 
 
@@ -116,25 +113,88 @@ def test_two_who_correct_it_at_once_see_both_wordings(site: Site, look: Look, la
     site.problems[:] = [one for one in site.problems if "409" not in one]  # the browser notes the refusal
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_the_other_pages_of_a_memory_are_sound(
-    site: Site, look: Look, lamp: str, pictures: Path | None, way: str
-) -> None:
-    from axe_playwright_python.sync_playwright import Axe
+def test_a_forgotten_memory_is_found_again_and_brought_back(look: Look, lamp: str) -> None:
+    page = look(f"/page/memories/{lamp}/forget")
+    page.get_by_role("button", name="Forget, with undo").click()
+    page.get_by_role("link", name="← All memories").click()
+    page.get_by_text("More filters").click()
+    page.get_by_label("forgotten instead").check()
+    page.get_by_role("button", name="Apply").click()
+    hit = page.locator("article.hit", has_text="is called Odd")
+    assert "forgotten" in hit.inner_text()
+    hit.get_by_role("button", name="Bring it back").click()
+    assert "It is back" in page.get_by_role("status").inner_text()
+    assert page.url.split("?")[0].endswith(lamp)
 
-    page = look(f"/page/memories/{lamp}/forget", **WAYS[way])
-    for name, address in (
-        ("forgetting", f"/page/memories/{lamp}/forget"),
-        ("next", f"/page/next?memory={lamp}"),
-        ("evidence", f"/page/memories/{lamp}"),
-    ):
-        page.goto(site.service.address + address)
-        assert page.locator("h1").count() == 1
-        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert wider <= 0, f"{name}: {wider} pixels run out of the page"
-        if way != "phone":  # there the same, in another order
-            found = Axe().run(page).response["violations"]
-            grave = [(one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in GRAVE]
-            assert grave == [], name
-        if pictures is not None:
-            page.screenshot(path=pictures / f"{name}-{way}.png", full_page=True)
+
+def test_the_undo_stands_in_its_notice(look: Look, lamp: str) -> None:
+    page = look(f"/page/memories/{lamp}")
+    page.get_by_role("button", name="Archive").click()
+    assert page.get_by_role("status").get_by_role("button", name="Undo").count() == 1
+    page.get_by_role("status").get_by_role("button", name="Undo").click()
+    assert "It is back" in page.get_by_role("status").inner_text()
+
+
+HIDDEN = "document.querySelector('.suggestions').hidden"
+
+
+def test_suggestions_go_when_the_field_is_left(look: Look, lamp: str) -> None:
+    page = look("/memory")
+    for key in ("Tab", "Shift+Tab", "Escape"):
+        page.keyboard.press("/")
+        page.locator("#q").fill("")
+        page.keyboard.type("lightho", delay=15)
+        page.get_by_role("option").first.wait_for()
+        page.keyboard.press(key)
+        assert page.evaluate(HIDDEN), key
+        assert page.locator("#q").get_attribute("aria-expanded") == "false"
+    page.keyboard.press("/")
+    page.keyboard.type("lightho", delay=15)
+    page.get_by_role("option").filter(has_text="lighthouse keeper").click()
+    page.wait_for_url(f"**/{lamp}")
+
+
+def test_an_answer_that_comes_late_opens_nothing(look: Look, lamp: str) -> None:
+    page = look("/memory")
+    page.route("**/page/suggest*", lambda route: (page.wait_for_timeout(400), route.continue_()))
+    page.keyboard.press("/")
+    page.keyboard.type("lighthouse")
+    page.wait_for_timeout(150)
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(700)
+    assert page.evaluate(HIDDEN)
+
+
+def test_what_is_hidden_is_not_seen_whatever_else_it_is(look: Look) -> None:
+    page = look("/memory")
+    shown = page.evaluate(
+        "() => { const one = document.createElement('p'); one.className = 'row notice'; one.hidden = true;"
+        " document.body.append(one); return getComputedStyle(one).display }"
+    )
+    assert shown == "none"
+
+
+def test_a_new_project_is_told_while_it_is_typed(look: Look, lamp: str) -> None:
+    page = look(f"/page/memories/{lamp}#project")
+    field, told = page.get_by_label("Project"), page.get_by_text("New: no session and no memory belongs to it yet.")
+    assert field.is_visible(), "a link to it opens the form"
+    assert not told.is_visible()
+    field.fill("lighthuose")
+    assert told.is_visible()
+    known = page.locator("#projects option").first.get_attribute("value")
+    assert known
+    field.fill(known)
+    assert not told.is_visible()
+
+
+def test_text_runs_as_its_language_does(site: Site, look: Look) -> None:
+    with site.memory() as memory:
+        kept = memory.remember("قاعدة البيانات تستمع على المنفذ", "fact")
+    page = look("/memory")
+    side = "one => getComputedStyle(one).direction"
+    assert page.locator("article.hit .content", has_text="قاعدة").evaluate(side) == "rtl"
+    page.goto(f"{site.service.address}/page/memories/{kept.id}")
+    assert page.locator("h1").evaluate(side) == "rtl"
+    assert page.locator("#content").evaluate(side) == "rtl"
+    with site.memory() as memory:
+        memory.forget(kept.id)

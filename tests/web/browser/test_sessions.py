@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
+from recollect.store.useport import Injection
+from recollect.web.address import link_to
 from tests.web.browser.conftest import Site
 
 
@@ -25,6 +28,55 @@ def test_words_are_sought_inside_and_lead_to_their_place(site: Site, look: Calla
     page.locator(".found a").first.click()
     assert page.locator(".here").is_visible()
     assert "#e-" in page.url
+
+
+def test_from_what_was_said_one_comes_to_what_the_agent_had_been_told(site: Site, look: Callable[..., Any]) -> None:
+    """Why did it say that: the words, the link above them, the text as the agent received it, the memory."""
+    page = look(f"/page/sessions/{site.sample.session}?at={site.sample.event}")
+    page.get_by_role("link", name="It had been told").click()
+    page.locator("#told > summary").click()
+    moment = page.locator("#told details.told").first
+    moment.locator("summary").first.click()
+    assert "<recollect-memory>" in moment.locator("pre.exact").inner_text()
+    moment.get_by_text("The memories in it").click()
+    moment.locator("a[href^='/page/memories/']").first.click()
+    page.wait_for_url("**/page/memories/**")
+
+
+def test_what_an_agent_is_told_arrives_folded_as_a_page_has_it(site: Site, look: Callable[..., Any]) -> None:
+    page = look("/page/live")
+    page.locator("[data-state]", has_text="Live").wait_for()
+    with site.memory() as memory:
+        memory.record("chat:told", "user", "Begin")
+        one = memory.remember("What is told <b>now</b>")
+        at = memory._clock()
+        told = [Injection(one.id, "chat:told", at, "claude", "start", "b")]
+        memory.store.use.inject(memory.scope, told, before=at - timedelta(days=1))
+    line = page.locator(".line.new.is-told", has_text="1 memory")
+    line.wait_for()
+    assert not line.locator("pre").is_visible()
+    arrived = line.locator("details").inner_html()
+    line.locator("summary").click()
+    assert line.locator("pre").inner_text() == "What is told <b>now</b>"
+    page.reload()
+    shown = page.locator(".line.is-told", has_text="1 memory").first.locator("details").inner_html()
+    assert shown == arrived
+
+
+def test_a_day_of_the_map_leads_to_its_sessions(site: Site, look: Callable[..., Any]) -> None:
+    page = look("/page/sessions")
+    page.locator(".heat svg a").last.click()
+    page.wait_for_url("**since=*&until=*")
+    assert page.locator(".session-row").count() >= 1
+
+
+def test_without_scripts_nothing_dead_is_shown(site: Site) -> None:
+    context = site.browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(link_to(site.service.data_dir, site.service.address))
+    page.goto(f"{site.service.address}/page/live")
+    assert not page.get_by_role("button", name="Pause").is_visible()
+    assert page.get_by_role("link", name="Look again").is_visible()
 
 
 def test_the_live_log_receives_a_new_turn(site: Site, look: Callable[..., Any]) -> None:

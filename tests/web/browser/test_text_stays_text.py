@@ -59,6 +59,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Service,
             )
             kept[str(number)] = one.id
             memory.update(one.id, content=f"{payload} harbour changed {number}")
+            if number % 4 == 0:
+                memory.forget(memory.remember(f"{payload} gone {number}", why=payload).id, soft=True)
             memory.record(f"chat:{clean[:60]}", "user", payload)
             memory.ensure_session(f"chat:{clean[:60]}", payload)
             transcript(folder / "logs", number, payload)
@@ -100,6 +102,8 @@ def test_no_payload_does_anything_on_any_page(site: Site) -> None:
     page.on("dialog", lambda dialog: site.problems.append(f"dialog {dialog.message}"))
     for number in range(0, 80, 20):
         check(site, page, f"/memory?page={1 + number // 20}")
+    check(site, page, "/memory?forgotten=1")
+    assert page.locator("article.hit").count() > 10
     for address in ("/page/sessions", "/page/patterns", "/page/insights", "/page/control", "/page/live", "/page/next"):
         check(site, page, address)
     with site.memory() as memory:
@@ -124,3 +128,8 @@ def test_a_payload_in_the_address_is_shown_as_text(site: Site) -> None:
         if "\0" not in payload:
             asked = quote(payload, safe="")
             check(site, page, f"/memory?q={asked}&tag={asked}&kind={asked}&project={asked}&since={asked}&said={asked}")
+    for payload in PAYLOADS[::4]:
+        if "\0" not in payload:
+            asked = quote(payload, safe="")
+            check(site, page, f"/memory?forgotten=1&q={asked}")
+            check(site, page, f"/page/control/projects?said=switched-off&name={asked}")

@@ -105,4 +105,5 @@ def _row(entry: Entry) -> tuple[str, ...]:
     number = "-" if entry.number is None else f"{entry.number}"
     took = "-" if entry.duration_ms is None else f"{entry.duration_ms}"
     when = f"{entry.at:%Y-%m-%d %H:%M:%S}"
-    return (number, when, entry.actor or "-", entry.key or "-", entry.action, entry.result, took, entry.subject)
+    subject = entry.subject if entry.session is None else f"session {entry.session}"
+    return (number, when, entry.actor or "-", entry.key or "-", entry.action, entry.result, took, subject)

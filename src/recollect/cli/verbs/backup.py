@@ -8,16 +8,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.cli.opening import open_memory
+from recollect.cli.opening import address_of, find_place, open_place
+from recollect.cli.wording import in_words
 from recollect.errors import InvalidInput
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from recollect.cli.opening import Place
     from recollect.cli.output import Output
     from recollect.facade import Recollect
     from recollect.store.copies import Copy
 
+_ROWS = ("sessions", "events", "gists", "memories")
 _OUTCOMES = {
     "deleted": "deleted",
     "due": "would be deleted",
@@ -44,24 +47,35 @@ def run(args: Namespace, console: Output) -> int:
         raise InvalidInput("--keep-days must be 0 or more")
     if args.file is not None and not args.file.parent.is_dir():
         raise InvalidInput(f"there is no directory {args.file.parent}")
-    with open_memory(args, everywhere=True) as memory:
+    place = find_place(args, everywhere=True)
+    if not place.has_store:
+        raise InvalidInput(
+            f"there is no store at {address_of(place)}, so nothing was backed up",
+            hint="Name the right one: --data-dir, --url, or RECOLLECT_CONFIG with the settings of the service. "
+            "`recollect whoami` tells which are in force.",
+        )
+    with open_place(place) as memory:
         if args.list:
             return _list(memory, console)
         if args.prune:
             return _prune(memory, console, dry_run=args.dry_run)
-        return _make(memory, console, args)
+        return _make(memory, place, console, args)
 
 
-def _make(memory: Recollect, console: Output, args: Namespace) -> int:
+def _make(memory: Recollect, place: Place, console: Output, args: Namespace) -> int:
     from recollect.clock import now
     from recollect.pipeline.backups import back_up
 
     keep = memory.settings.backup_keep_days if args.keep_days is None else args.keep_days
     copy = back_up(memory.store, args.file, now, keep_days=keep)
+    counts = memory.health().counts
+    source, rows = address_of(place), {name: counts[name] for name in _ROWS}
     if console.json:
-        console.document({"file": args.file, **_told(copy)})
+        console.document({"file": args.file, "from": source, "rows": rows, **_told(copy)})
         return 0
     console.line(f"Wrote a verified backup of {copy.bytes:,} bytes to {args.file}: every user and project in it.")
+    held = in_words(rows)
+    console.line(f"From {source}: {held}." if held else f"From {source}, which is empty: is it the one you mean?")
     console.line(f"To be deleted by {copy.expires_at:%Y-%m-%d}. SHA-256 {copy.digest}")
     return 0
 

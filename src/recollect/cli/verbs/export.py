@@ -43,12 +43,12 @@ def run(args: Namespace, console: Output) -> int:
 
 
 def _session(memory: Recollect, session: str) -> Iterator[dict[str, Any]]:
-    from recollect.pipeline.transcribing import records_of
+    from recollect.pipeline.exporting import export_session
 
     found = memory.store.sessions.get(memory.scope, session)
     if found is None:
         raise NotFound(f"no session {session[:60]}", hint="`recollect sessions` lists them.")
-    return records_of(memory.store, memory.scope, found, now=now())
+    return export_session(memory.store, memory.scope, found, now=now())
 
 
 class _Counted:

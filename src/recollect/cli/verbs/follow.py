@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from recollect.cli.opening import open_memory
 from recollect.cli.values import whole
+from recollect.cli.wording import counted
 from recollect.clock import iso
 from recollect.model import check_id
 from recollect.text import one_line, present
@@ -33,18 +34,22 @@ def configure(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, console: Output) -> int:
+    from functools import partial
+
     from recollect.clock import now
     from recollect.pipeline.following import Following, recent
+    from recollect.pipeline.told import text_of
 
     only = None if args.session is None else check_id(args.session, "session")
     with open_memory(args, everywhere=True) as memory:
-        lines, mark = recent(memory.store, memory.scope, now, limit=max(1, min(args.recent, 500)))
+        parts, exact = (memory.store, memory.scope, now), partial(text_of, memory.settings.data_dir)
+        lines, mark = recent(*parts, limit=max(1, min(args.recent, 500)), exact=exact)
         shown = _wanted(lines, only) if args.recent > 0 else []
         if args.once and console.json:
             console.document({"lines": [_plain(line) for line in shown]})
             return 0
         _tell(shown, only, console)
-        following = None if args.once else Following(memory.store, memory.scope, now, mark)
+        following = None if args.once else Following(*parts, mark, exact=exact)
         while following is not None:
             time.sleep(_SECONDS)
             _tell(_wanted(following.look(), only), only, console)
@@ -66,10 +71,13 @@ def _tell(lines: Iterable[Line], only: str | None, console: Output) -> None:
         note = f"{one_line(line.note)}: " if line.note else ""
         where = f" [{one_line(line.session, 40)}]" if line.session and only is None else ""
         text = line.text if line.what == "told" else one_line(line.text, 300)
+        if line.memories:
+            text = f"{counted(line.memories, 'memories')}\n{text}"
         console.line((f"{line.at:%H:%M:%S} ", "dim"), (f"{line.what:<9} ", style), note, text, (where, "dim"))
     console.flush()
 
 
 def _plain(line: Line) -> dict[str, Any]:
     told: dict[str, Any] = {"at": iso(line.at), "what": line.what, "note": line.note, "text": present(line.text)}
-    return told | {"session": line.session, "event": line.event, "memory": line.memory, "failed": line.failed}
+    told |= {"session": line.session, "event": line.event, "memory": line.memory, "failed": line.failed}
+    return told | ({"memories": line.memories, "exact": line.exact} if line.memories else {})

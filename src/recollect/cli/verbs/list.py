@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from recollect.cli.filters import add_filters, filters_of
 from recollect.cli.opening import open_memory
@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from recollect.model import Memory
 
 _PROJECT_CHARS = 30
+_NONE = "No memories here. `recollect remember TEXT` keeps one; --all-projects looks in every project."
+_NONE_FORGOTTEN = "Nothing here can be brought back: nothing was softly forgotten in the last days."
 
 
 def configure(parser: ArgumentParser) -> None:
     add_filters(parser)
     parser.add_argument(
         "--trusted", action="store_true", help="only what may be put before agents: trust user or checked"
+    )
+    parser.add_argument(
+        "--forgotten", action="store_true", help="what was softly forgotten and can be brought back, instead"
     )
     parser.add_argument("-n", "--limit", type=whole, default=50, metavar="N", help="at most this many (default: 50)")
     parser.add_argument("--offset", type=whole, default=0, metavar="N", help="leave out the first N")
@@ -31,12 +36,20 @@ def run(args: Namespace, console: Output) -> int:
 
     trusts = ("user", "checked") if args.trusted else ()
     with open_memory(args) as memory:
-        found = memory.memories(args.limit, args.offset, trusts=trusts, **filters_of(args))
+        find = memory.forgotten if args.forgotten else memory.memories
+        found = find(args.limit, args.offset, trusts=trusts, **_filters(args))
         several = memory.scope.project is None and len({one.project for one in found}) > 1
-    empty = "No memories here. `recollect remember TEXT` keeps one; --all-projects looks in every project."
+    empty = _NONE_FORGOTTEN if args.forgotten else _NONE
     table = ((*MEMORY_COLUMNS[:-1], "project", "content"), _with_project) if several else (MEMORY_COLUMNS, memory_row)
     console.page("memories", found, (args.limit, args.offset), table, empty)
+    if args.forgotten and found and not console.json:
+        console.note("`recollect undo ID` brings one back, until its text is removed.")
     return 0
+
+
+def _filters(args: Namespace) -> dict[str, Any]:
+    """As for recall; of what was forgotten, what was archived or superseded before is there in any case."""
+    return {**filters_of(args), **({"archived": True, "history": True} if args.forgotten else {})}
 
 
 def _with_project(memory: Memory) -> list[str]:

@@ -48,19 +48,26 @@ def _limit(name: str, text: str) -> int | None:
 
 
 def _show(place: Place, quota: Quota, console: Output) -> None:
+    from recollect.store.terms import HOSTED_QUOTAS
+
     used = (quota.memories, quota.ingests)
     limits = (quota.limits.memories, quota.limits.ingests)
-    rows = list(zip(_NAMES, used, limits, quota.left, quota.own, strict=True))
+    usual = (HOSTED_QUOTAS.memories, HOSTED_QUOTAS.ingests)
+    hosted = [
+        limit or (None if own is not None else most) for limit, own, most in zip(limits, quota.own, usual, strict=True)
+    ]
+    rows = list(zip(_NAMES, used, limits, quota.left, quota.own, hosted, strict=True))
     if console.json:
         told: dict[str, Any] = {
-            name: {"used": has, "limit": limit or None, "left": left, "own": own is not None}
-            for name, has, limit, left, own in rows
+            name: {"used": has, "limit": limit or None, "left": left, "own": own is not None, "hosted_limit": most}
+            for name, has, limit, left, own, most in rows
         }
         scope = place.scope
         console.document({"tenant": scope.tenant, "user": scope.user, **told, "resets_at": quota.resets_at})
         return
     console.line(("user            ", "dim"), f"{place.scope.tenant}/{place.scope.user}")
-    for (_, has, limit, left, own), title in zip(rows, ("memories        ", "ingests today   "), strict=True):
+    for (_, has, limit, left, own, most), title in zip(rows, ("memories        ", "ingests today   "), strict=True):
         words = f"{has:,} of {limit:,}, {left:,} left" if limit else f"{has:,}, without a limit"
+        words += f" here; `serve --hosted` lets in {most:,}" if most and not limit else ""
         console.line((title, "dim"), words + (" (set for this user)" if own is not None else ""))
     console.line(("a new day begins", "dim"), f" {quota.resets_at:%Y-%m-%d %H:%M} UTC")

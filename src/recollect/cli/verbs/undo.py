@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from recollect.cli.output import Output
     from recollect.model import Memory
 
-_HINT = "`recollect list --history --archived` shows ids."
+_HINT = "`recollect list --history --archived` and `recollect list --forgotten` show ids."
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -62,10 +62,13 @@ def confirm_memory(
     who: Who,
     response: Response,
     given: Annotated[Confirmation | None, Body()] = None,
+    if_match: IfMatch = None,
 ) -> MemoryRecord:
-    """The user says that it is so: from now on it is trusted as their own word, and may be a preference."""
+    """The user says that it is so: from now on it is trusted as their own word, and may be a preference. With
+    `If-Match`, only if nobody changed it meanwhile."""
     who.require("speak")
-    kept = opened(who, whose).confirm(str(memory_id), None if given is None else given.kind)
+    kind, version = None if given is None else given.kind, expected(if_match)
+    kept = opened(who, whose).confirm(str(memory_id), kind, expected_version=version)
     response.headers.update(etag(kept.version))
     return MemoryRecord.of(kept)
 

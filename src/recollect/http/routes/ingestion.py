@@ -87,7 +87,7 @@ def ingest_batch(given: IngestBatch, who: Who) -> IngestedBatch:
 def ingest_turn(given: TurnGiven, who: Who) -> TurnTaken:
     """Record what a user said and what was answered, both or neither. Memories are made of it in the background.
 
-    Through a key without `speak` nothing of it is trusted as the user's own word.
+    Through a key without `speak` nothing of it is trusted as the user's own word. Secrets are taken out first.
     """
     project = given.context_id or given.project_tag
     memory, at = who.memory(user=given.user_id, project=project), given.occurred_at or who.clock()
@@ -104,13 +104,17 @@ def ingest_turn(given: TurnGiven, who: Who) -> TurnTaken:
         }
         for role, text in said
     ]
-    ids = memory.record_many(exchanges)
+    done = memory.take_in(exchanges)
     _count(who, "turn")
-    return TurnTaken(session_id=session, turn_id=ids[0], task=_distilling(who, memory, session))
+    task = _distilling(who, memory, session)
+    return TurnTaken(session_id=session, turn_id=done.ids[0], task=task, redacted=done.redacted)
 
 
 def ingest_events(given: EventsGiven, who: Who) -> EventsTaken:
-    """Record messages of conversations, in order, all or none. What is sent again with its key or time is known."""
+    """Record messages of conversations, in order, all or none. What is sent again with its key or time is known.
+
+    Secrets are taken out of them, of titles and of metadata first.
+    """
     memory = opened(who, given)
     exchanges = []
     titles: dict[str, str] = {}
@@ -120,11 +124,9 @@ def ingest_events(given: EventsGiven, who: Who) -> EventsTaken:
         exchanges.append({**told, "meta": _noted(event.metadata)})
         if event.title is not None:
             titles[event.session] = event.title
-    for session, title in titles.items():  # before the events: once those are there, nothing may fail
-        memory.ensure_session(session, title)
-    ids = memory.record_many(exchanges)
-    _count(who, "events", len(ids))
-    return EventsTaken(ids=ids, accepted=len(ids))
+    done = memory.take_in(exchanges, titles)
+    _count(who, "events", len(done.ids))
+    return EventsTaken(ids=list(done.ids), accepted=len(done.ids), redacted=done.redacted)
 
 
 # -- how it is kept ----------------------------------------------------------------------------------------------------

@@ -10,10 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.clock import iso
+from recollect.http.apipage import POLICY, page
 from recollect.http.asked import Asked, asked, asked_if_known
 from recollect.http.errors import Refused
 from recollect.http.health import STUCK, Health
+from recollect.http.permissions import NEEDS
 from recollect.http.schemas.operations import HealthAnswer, QuotaAnswer, Used, WhoAnswer
+from recollect.http.schemas.values import UserId
 from recollect.store.port import Quota
 
 _HEALTH: dict[int | str, dict[str, Any]] = {
@@ -58,13 +61,20 @@ def router() -> APIRouter:
         )
 
     @routes.get("/quota", summary="What is used of what one may have")
-    def get_quota(who: Annotated[Asked, Depends(asked)], user_id: str | None = None) -> QuotaAnswer:
+    def get_quota(who: Annotated[Asked, Depends(asked)], user_id: UserId | None = None) -> QuotaAnswer:
         """Memories, and what was brought in today; null: without a limit."""
         return _quota(who.serving.store.quotas.get(who.grant.narrowed(user=user_id)))
 
     @routes.get("/openapi.json", include_in_schema=False)
     def openapi(request: Request) -> Response:
         return _json(request.app.openapi(), 200)
+
+    @routes.get("/docs", include_in_schema=False)
+    def docs(request: Request) -> Response:
+        address = f"{request.url.scheme}://{request.url.netloc}"
+        needs = {(method, path.replace(":path}", "}")): need for (method, path), need in NEEDS.items()}
+        made = page(request.app.openapi(), needs, address)
+        return Response(made, media_type="text/html", headers={"Content-Security-Policy": POLICY})
 
     return routes
 

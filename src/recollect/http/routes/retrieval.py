@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from time import perf_counter
 from typing import Annotated, Any
 
@@ -49,7 +50,10 @@ from recollect.model import MAX_TAG_CHARS, TIERS, Hit
 from recollect.store.port import Filter
 
 _CHUNK = 65_536  # bytes of an export that are sent at a time
-_FILTERS = ("tags", "min_importance", "since", "until", "as_of", "session", "exclude_session", "archived")
+_FILTERS = (
+    *("tags", "min_importance", "since", "until", "as_of", "session", "exclude_session", "archived"),
+    *("history", "trusts", "flavors", "pinned"),
+)
 
 
 def router() -> APIRouter:
@@ -85,7 +89,8 @@ def search(given: SearchRequest, who: Who) -> SearchAnswer:
     _count(who, bool(found.hits), found.abstained, began)
     results = [_result(who, hit) for hit in found.hits]
     facets = _facets(memory, memory.filter(**where)) if given.facets else None
-    return SearchAnswer(results=results, count=len(results), abstained=found.abstained, mode=found.mode, facets=facets)
+    told: dict[str, Any] = {"abstained": found.abstained, "mode": found.mode, "note": found.note}
+    return SearchAnswer(results=results, count=len(results), facets=facets, **told)
 
 
 def search_records(given: RecordSearch, who: Who) -> RecordAnswer:
@@ -101,6 +106,7 @@ def search_records(given: RecordSearch, who: Who) -> RecordAnswer:
         count=len(results),
         abstained=found.abstained,
         mode=found.mode,
+        note=found.note,
         text=records_text(found) if found.hits else "",
     )
 
@@ -113,8 +119,9 @@ def context(given: ContextRequest, who: Who) -> ContextAnswer:
         where["exclude_session"] = given.session_id
     began = perf_counter()
     made = opened(who, given).context(given.query, given.max_tokens, given.top_k, _tiers(given.filters), **where)
-    _count(who, bool(made.ids), not made.ids, began)
-    facts = ContextFacts(ids=list(made.ids), count=len(made.ids), abstained=not made.ids, mode=made.mode)
+    _count(who, bool(made.ids), made.abstained, began)
+    told: dict[str, Any] = {"abstained": made.abstained, "mode": made.mode, "note": made.note}
+    facts = ContextFacts(ids=list(made.ids), count=len(made.ids), **told)
     return ContextAnswer(context=made.text, token_count=made.tokens, metadata=facts)
 
 
@@ -218,9 +225,17 @@ def export(whose: WhoseQuery, who: Who) -> StreamingResponse:
 
 
 def lines_of(memory: Recollect) -> Iterator[bytes]:
-    """What an export is sent as, piece by piece: no more than one page of it is held at a time."""
+    """What an export is sent as, piece by piece: no more than one page of it is held at a time.
+
+    Its first record is read at once: what is refused is refused before the answer begins.
+    """
+    exported = memory.export()
+    return _pieces(chain((next(exported),), exported))
+
+
+def _pieces(exported: Iterable[dict[str, Any]]) -> Iterator[bytes]:
     chunk = bytearray()
-    for record in memory.export():
+    for record in exported:
         chunk += orjson.dumps(record, default=str) + b"\n"
         if len(chunk) >= _CHUNK:
             yield bytes(chunk)

@@ -175,6 +175,8 @@ class TurnTaken(Told):
     task: str
     """The task that distills it: GET /tasks/{id}."""
     status: Literal["queued"] = "queued"
+    redacted: int
+    """How many secrets and private parts were taken out of it."""
 
 
 class EventGiven(Given):
@@ -220,3 +222,5 @@ class EventsTaken(Told):
     ids: list[str]
     """In the order sent; an event that was there already has the id it had."""
     accepted: int
+    redacted: int
+    """How many secrets and private parts were taken out of them, and of titles and metadata."""

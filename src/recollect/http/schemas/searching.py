@@ -25,6 +25,7 @@ from recollect.http.schemas.values import (
     Trust,
     Unit,
     UserId,
+    Word,
 )
 from recollect.model import Parts
 from recollect.store.statsport import Tally
@@ -54,6 +55,14 @@ class Filters(Given):
     """What is searched: memories, gists of sessions, turns word for word. Without it, all three."""
     archived: bool = False
     """Also memories that were put away."""
+    history: bool = False
+    """Also memories that were superseded or have expired."""
+    trusts: Annotated[list[Trust], Field(max_length=3)] | None = None
+    """Only memories trusted as one of these: the user's own words, checked, or quoted."""
+    flavors: Annotated[list[Word], Field(max_length=20)] | None = None
+    """Only what comes from sessions of these agents, such as `claude`."""
+    pinned: bool = False
+    """Only memories that somebody pinned."""
 
 
 class SearchRequest(Given):
@@ -167,6 +176,8 @@ class SearchAnswer(Told):
     """Nothing was close enough to be said."""
     mode: Mode
     """How it was searched."""
+    note: str | None = None
+    """Why nothing was found, why words alone were searched, or what cannot be found by meaning yet."""
     facets: Facets | None = None
 
 
@@ -190,6 +201,8 @@ class RecordAnswer(Told):
     count: int
     abstained: bool
     mode: Mode
+    note: str | None = None
+    """As in a search."""
     text: str
 
 
@@ -220,8 +233,10 @@ class ContextFacts(Told):
     ids: list[str]
     count: int
     abstained: bool
-    """Nothing was close enough, or nothing fits."""
+    """Nothing was close enough to be said."""
     mode: Mode
+    note: str | None = None
+    """As in a search; also that `max_tokens` is too small for the first entry."""
 
 
 class ContextAnswer(Told):

@@ -10,6 +10,7 @@ import json
 import math
 from datetime import datetime
 from typing import Annotated, Any, Literal
+from unicodedata import category
 from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
@@ -22,9 +23,16 @@ MAX_METADATA_DEPTH, MAX_METADATA_BYTES = 5, 50_000
 MAX_QUERY_CHARS = 10_000
 MAX_MESSAGE_CHARS = 200_000
 MAX_LIMIT = 100
-# A name begins with no white space and no @ (those are shared contexts'), and has no control character.
+# A name begins with no white space and no @ (those are shared contexts'), and has no control character; see `_seen`.
 _NAME = r"^[^@\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
 _ID = r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$"
+
+_UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # controls, formats (zero width, direction, tags), halves, separators
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0") | {
+    chr(code)
+    for start, end in ((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF))
+    for code in range(start, end + 1)
+}  # letters without a shape, and selectors of one
 
 Kind = Literal["fact", "preference", "decision", "lesson", "event", "reference", "topic", "skill_idea", "note"]
 ContentType = Literal[
@@ -73,6 +81,15 @@ def _words(value: str) -> str:
         raise ValueError("it is empty")
     if storable(value) != value:
         raise ValueError("it holds a character that cannot be stored (U+0000)")
+    return value
+
+
+def _seen(value: str) -> str:
+    """A name that reads as it is: two that look the same are the same, and none turns the text around it."""
+    if value != value.strip():
+        raise ValueError("it begins or ends with a blank")
+    if any(category(char) in _UNSEEN or char in _BLANK for char in value):
+        raise ValueError("it holds a character that cannot be seen, or turns the direction of text")
     return value
 
 
@@ -125,9 +142,9 @@ Moment = Annotated[
     BeforeValidator(_moment),
     WithJsonSchema({"type": "string", "format": "date-time", "examples": ["2026-11-15T09:30:00Z"]}),
 ]
-UserId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_NAME)]
-ContextId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_ID)]
-SessionId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_ID)]
+UserId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_NAME), AfterValidator(_seen)]
+ContextId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_ID), AfterValidator(_seen)]
+SessionId = Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_ID), AfterValidator(_seen)]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_ID)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=_ID)]
 Content = Annotated[str, StringConstraints(min_length=1, max_length=MAX_MEMORY_CHARS), AfterValidator(_words)]

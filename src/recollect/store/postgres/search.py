@@ -21,7 +21,7 @@ from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
 from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx, Sizes
 from recollect.store.postgres.halfvec import Halfvec, read_sent
-from recollect.store.rows.search import RowSearch, search_filter, visible
+from recollect.store.rows.search import RowSearch, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, Place, VectorMemory
 from recollect.store.searchtext import WEAKER_SHARE
@@ -89,7 +89,8 @@ class PostgresSearch(RowSearch):
                 "length": length,
             }
             if where is None:
-                return [Match(*row) for row in tx.run("search.words", {**asked, "look": limit}).fetchall()]
+                best = tx.run("search.words", {**asked, "look": limit}).fetchall()
+                return seen_of(tx, rows, tier, [Match(*row) for row in best])
             params = {**search_filter(tx, rows, where), **asked}
             look = max(4 * limit, _FIRST_LOOK)
             while True:
@@ -123,7 +124,8 @@ class PostgresSearch(RowSearch):
             if rows is None or not sizes or not sizes.vectors:
                 return []
             if where is None:
-                return [Match(doc, score) for doc, score in self._nearest(tx, tier, query, limit, sizes)]
+                near = self._nearest(tx, tier, query, limit, sizes)
+                return seen_of(tx, rows, tier, [Match(doc, score) for doc, score in near])
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:

@@ -168,9 +168,14 @@ def ensure_session(tx: Tx, rows: Rows, session: str, at: str) -> tuple[int, int 
     params = {"owner": rows.owner, "id": session, "flavor": flavor_of(session), "project": rows.project, "at": at}
     tx.run("sessions.add_session", params)
     row, project = tx.row("sessions.session_row", {"owner": rows.owner, "id": session})
+    require_project(rows, project, session)
+    return row, project
+
+
+def require_project(rows: Rows, project: int | None, session: str) -> None:
+    """ScopeError when a session is of another project than the one that is written to."""
     if not rows.any_project and project not in (None, rows.project):
         raise ScopeError(f"session {session} belongs to another project")
-    return row, project
 
 
 def session_key(session: str) -> bytes:

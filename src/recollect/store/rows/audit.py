@@ -299,5 +299,5 @@ def _pages(tx: Tx, owner: int) -> Iterator[_Row]:
 
 
 def _entry(row: Sequence[Any]) -> Entry:
-    number, at, action, subject, details, actor, key_id, result, duration = row
-    return Entry(number, from_iso(at), action, subject, json.loads(details), actor, key_id, result, duration)
+    number, at, action, subject, details, actor, key_id, result, duration, session = row
+    return Entry(number, from_iso(at), action, subject, json.loads(details), actor, key_id, result, duration, session)

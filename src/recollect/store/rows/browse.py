@@ -143,8 +143,8 @@ class RowBrowse:
             if rows is None:
                 return []
             asked = {**rows.params(), "limit": limit, "most": most}
-            events = [_event(row) for row in tx.run("browse.last_events", asked)]
-            memories = [_memory(row) for row in tx.run("browse.last_memories", asked)]
+            events = [_event(row) for row in tx.run("browse.last_events", asked).fetchall()[::-1]]
+            memories = [_memory(row) for row in tx.run("browse.last_memories", asked).fetchall()[::-1]]
             others = _timed(tx, asked, Mark(0, 0, *[_number(since)] * 3))
         return sorted((new for kind in (events, memories, *others) for new, _ in kind), key=lambda new: new.at)
 

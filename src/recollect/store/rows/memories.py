@@ -28,6 +28,7 @@ _COLUMNS = (
     "content_hash occurred_at recorded_at accessed_at access_count version superseded_by superseded_at expires_at "
     "archived_at deleted_at trust maker slot confirmed_at project_name"
 ).split()
+_PROJECT = _COLUMNS.index("project")
 _TIMES = (
     "occurred_at",
     "recorded_at",
@@ -98,6 +99,15 @@ class RowMemories:
             if few is not None:
                 query, params = "find_given", {**params, "docs": tx.many(few)}
             return [memory_of(row) for row in tx.run(f"memories.{query}", params)]
+
+    def forgotten(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]:
+        """What was softly forgotten and still has its text, as far as the filter lets it through, the latest first."""
+        with self._db.read(scope) as tx:
+            rows = tx.rows
+            if rows is None:
+                return []
+            params = {**filter_params(tx, rows, where), "limit": limit, "offset": offset}
+            return [memory_of(row) for row in tx.run("memories.forgotten", params)]
 
     def weightiest(self, scope: Scope, weighing: Weighing, *, now: datetime, limit: int) -> list[Memory]:
         """The weightiest of what agents may be told before they ask in the scope's project, and of what has none."""
@@ -316,13 +326,21 @@ def _insert(tx: Tx, owner: int, memory: Memory, project: int | None) -> int:
 
 
 def rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
-    """The row of a memory as it is now; its old wording is kept, and what is searched is made again if it changed."""
+    """The row of a memory as it is now; its old wording is kept, and what is searched is made again if it changed.
+
+    It may be of another project then, if the scope is not of one itself.
+    """
     found = tx.run("memories.get", {**rows.params(), "id": memory.id}).fetchone()
     if found is None:
         raise NotFound(f"no memory {memory.id}")
     before = memory_of(found)
     if before.version != memory.version:
         raise Conflict(f"memory {memory.id} is at version {before.version}, not {memory.version}")
+    project = found[_PROJECT]
+    if memory.project != before.project:
+        if not rows.any_project:
+            raise ScopeError("out of a project nothing is put into another")
+        project = None if memory.project is None else ensure_project(tx, rows.owner, memory.project)
     was, is_ = before.deleted_at is None, memory.deleted_at is None
     again = was != is_ or any(getattr(before, name) != getattr(memory, name) for name in _INDEXED)
     take(tx, rows.owner, memories=is_ and not was)
@@ -331,7 +349,7 @@ def rewrite(tx: Tx, rows: Rows, memory: Memory, at: datetime) -> None:
     if any(getattr(before, name) != getattr(memory, name) for name in _WORDED):
         tx.run("memories.keep_version", {"row": found[0], "until": iso(at)})
     try:
-        tx.run("memories.update", {**params_of(memory), "row": found[0], "at": iso(at)})
+        tx.run("memories.update", {**params_of(memory), "project": project, "row": found[0], "at": iso(at)})
     except tx.violated:
         raise Conflict("another memory here says the same", hint="Supersede or forget one of them.") from None
     if again and is_:

@@ -12,7 +12,7 @@ from typing import Any
 from recollect.clock import from_iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Scope, Tier
-from recollect.store.port import Document, Filter, Surroundings
+from recollect.store.port import Document, Filter, Match, Surroundings
 from recollect.store.rows import index
 from recollect.store.rows.memories import filter_params, memory_of
 from recollect.store.rows.tx import Database, Rows, Tx
@@ -57,6 +57,14 @@ def visible(tx: Tx, rows: Rows, tier: Tier, docs: Sequence[int]) -> list[int]:
     if rows.any_project:
         return list(docs)
     return [row[0] for row in tx.run(f"search.visible_{tier}", {**rows.params(), "docs": tx.many(docs)})]
+
+
+def seen_of(tx: Tx, rows: Rows, tier: Tier, found: Sequence[Match]) -> list[Match]:
+    """Those of an owner's matches that the scope may see."""
+    if rows.any_project:
+        return list(found)
+    seen = frozenset(visible(tx, rows, tier, [one.doc for one in found]))
+    return [one for one in found if one.doc in seen]
 
 
 def search_filter(tx: Tx, rows: Rows, where: Filter) -> dict[str, object]:

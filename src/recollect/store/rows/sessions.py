@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,11 +12,14 @@ from recollect.clock import from_iso, iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Body, Event, Raw, Scope, Session, Turn
 from recollect.store.rows import index
-from recollect.store.rows.appending import Appending, as_json, ensure_session, set_facts
+from recollect.store.rows.appending import Appending, as_json, ensure_session, require_project, set_facts
+from recollect.store.rows.audit import Note, audit_many
 from recollect.store.rows.quotas import take
 from recollect.store.rows.tasks import put_work_of
 from recollect.store.rows.tx import Database, Rows, Tx
 from recollect.text import content_hash
+
+_NO_TITLES: Mapping[str, str] = {}
 
 
 class RowSessions:
@@ -76,16 +80,23 @@ class RowSessions:
                 return []
             return [(project, cwd) for project, cwd in tx.run("sessions.directories", _visible(rows))]
 
-    def append(self, scope: Scope, events: Sequence[Event]) -> list[bool]:
-        """Add events in order, in one transaction; False for one that was there before or was forgotten."""
+    def append(self, scope: Scope, events: Sequence[Event], titles: Mapping[str, str] = _NO_TITLES) -> list[bool]:
+        """Add events in order, in one transaction; False for one that was there before or was forgotten.
+
+        `titles` are what their sessions are called from then on. Each session that grew is noted in the audit: what
+        programs record comes from outside, and with keys. What is swept of the agents' own files (`captures`) is not:
+        the transcripts are noted there, file by file, and come from nobody but the user of the machine.
+        """
         with self._db.write(scope) as tx:
             appending = Appending(tx, tx.ensure())
             added = [appending.add(event) == "added" for event in events]
             appending.finish()
-            put_work_of(
-                tx, appending.rows.owner, {event.session for event, new in zip(events, added, strict=True) if new}
-            )
-            take(tx, appending.rows.owner, ingests=any(added))
+            owner = appending.rows.owner
+            new = [event for event, was_added in zip(events, added, strict=True) if was_added]
+            renamed = _rename(tx, appending.rows, titles)
+            put_work_of(tx, owner, {event.session for event in new})
+            take(tx, owner, ingests=bool(new))
+            audit_many(tx, owner, _recorded(new, renamed, tx.terms.clock()))
         return added
 
     def history(
@@ -131,6 +142,35 @@ class RowSessions:
                 check_event(found[1], event, text, text_hash)
             user, agent = index.turn_texts([event[:2] for event in events])
             return Turn(turn_id.lower(), found[1], found[2], user, agent, from_iso(found[3]))
+
+
+def _rename(tx: Tx, rows: Rows, titles: Mapping[str, str]) -> set[str]:
+    """Give sessions their titles; which of them had another one. One of which nothing is kept gets none."""
+    renamed = set()
+    for session, title in titles.items():
+        found = tx.run("sessions.session_row", {"owner": rows.owner, "id": session}).fetchone()
+        if found is None:
+            continue
+        require_project(rows, found[1], session)
+        if tx.run("sessions.rename", {"session": found[0], "title": title}).fetchone():
+            renamed.add(session)
+    return renamed
+
+
+def _recorded(new: Sequence[Event], renamed: Collection[str], at: datetime) -> list[Note]:
+    """What the audit says of sessions that grew or have another title.
+
+    Their names are their users' own words and go when they are forgotten, so a session is told by its first new event.
+    """
+    first: dict[str, str] = {}
+    for event in new:
+        first.setdefault(event.session, event.key)
+    events = Counter(event.session for event in new)
+    notes = []
+    for session in dict.fromkeys([*first, *sorted(renamed)]):
+        title = {"title": True} if session in renamed else {}
+        notes.append(Note(at, "record", first.get(session, "session"), {"events": events[session], **title}))
+    return notes
 
 
 def _is_key(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
-from recollect.store.rows.search import RowSearch, search_filter, visible
+from recollect.store.rows.search import RowSearch, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, VectorMemory
 from recollect.store.rows.vectors import active_model
@@ -59,7 +59,7 @@ class SqliteSearch(RowSearch):
                 return []
             asked = {"match": " OR ".join(words), "limit": limit}
             if where is None:
-                return [Match(*row) for row in tx.run(f"search.words_{tier}", asked)]
+                return seen_of(tx, rows, tier, [Match(*row) for row in tx.run(f"search.words_{tier}", asked)])
             params = {**search_filter(tx, rows, where), **asked}
             look = self._look(tx, rows, tier, words, where, limit)
             if look:
@@ -103,7 +103,7 @@ class SqliteSearch(RowSearch):
             if not rows or view is None:
                 return []
             if where is None:
-                return [Match(doc, score) for doc, score in view.search(query, limit)]
+                return seen_of(tx, rows, tier, [Match(doc, score) for doc, score in view.search(query, limit)])
             params = search_filter(tx, rows, where)
             look = max(limit, _FIRST_LOOK)
             while True:

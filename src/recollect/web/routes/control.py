@@ -106,20 +106,21 @@ def overview(page: Who) -> Response:
 # -- what is captured --------------------------------------------------------------------------------------------------
 
 
-def projects(page: Who) -> Response:
+def projects(page: Who, name: str = "") -> Response:
     """Agents, projects and directories, and whether they are captured."""
     control.section(page, "projects")
     now = control.switches()
-    captured = page.memory.store.stats.captured(page.scope)
-    return _show(page, "projects", now=now, places=control.places(now, captured))
+    listed = control.places(now, page.memory.store.stats.captured(page.scope))
+    return _show(page, "projects", now=now, places=listed, done=control.switched(name, page.said, now, listed))
 
 
 def switch_project(page: Who, form: Fields) -> Response:
     """Capture one of them, or do not, from now on."""
     control.own(page)
     on = form.text("on", most=3) == "yes"
-    control.switch(form.text("name"), on)
-    return page.back(f"{HOME}/projects", said="switched-on" if on else "switched-off")
+    name = control.switch(form.text("name"), on)
+    where = f"{HOME}/projects#{control.row_of(name)}"
+    return page.back(where, said="switched-on" if on else "switched-off", name=name)
 
 
 def privacy(page: Who) -> Response:
@@ -236,7 +237,7 @@ def _limit(text: str) -> int | None:
     if not text:
         return None
     if not text.isascii() or not text.isdigit():
-        raise InvalidInput("a limit is a whole number; 0 is without end, nothing is what everybody has")
+        raise InvalidInput("a limit is a whole number; 0 means no limit, an empty field the one everybody has")
     return int(text)
 
 
@@ -377,7 +378,10 @@ def record(page: Who, offset: str = "", action: str = "") -> Response:
     wanted: dict[str, Any] = {"offset": start, "action": action[:60] or None, "look": _LOOK}
     found = page.memory.store.audit.find(page.scope, limit=_ENTRIES + 1, **wanted)
     more = start + _ENTRIES if len(found) > _ENTRIES else None
-    return _show(page, "record", entries=found[:_ENTRIES], start=start, more=more, size=_ENTRIES, action=action[:60])
+    shown = found[:_ENTRIES]
+    there = control.readable(page, [one.subject for one in shown])
+    told: dict[str, Any] = {"start": start, "more": more, "size": _ENTRIES, "action": action[:60]}
+    return _show(page, "record", entries=shown, memories=there, **told)
 
 
 def settings(page: Who) -> Response:

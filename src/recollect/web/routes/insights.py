@@ -9,6 +9,7 @@ from starlette.responses import Response
 from recollect.model import MAX_ID_CHARS
 from recollect.pipeline.insights import DAYS, LONGEST
 from recollect.web import insights as told
+from recollect.web.intake import intake
 from recollect.web.pages import Who
 
 HOME = "/page/insights"
@@ -36,6 +37,8 @@ def insights(who: Who, request: Request) -> Response:
         panels=told.panels(found),
         meters=told.meters(found),
         short=told.short,
+        intake=intake(who),
+        narrowed=told.narrowed(found),
     )
 
 

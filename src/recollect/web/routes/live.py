@@ -10,7 +10,8 @@ from recollect.errors import InvalidKey
 from recollect.http.gate import LIVE
 from recollect.model import MAX_ID_CHARS
 from recollect.pipeline.following import recent
-from recollect.web.live import Live, Marks, address_of
+from recollect.web.intake import intake
+from recollect.web.live import Live, Marks, address_of, exact_words, headline
 from recollect.web.pages import Page, Who, visit_in
 from recollect.web.visits import Visitors
 
@@ -26,9 +27,11 @@ def router() -> APIRouter:
     def live_page(page: Who, session: str = "") -> HTMLResponse:
         """The last lines there were; a script adds what comes."""
         serving, only = page.asked.serving, session[:MAX_ID_CHARS] or None
-        lines, mark = recent(serving.store, page.memory.scope, serving.clock, limit=SHOWN)
+        parts = (serving.store, page.memory.scope, serving.clock)
+        lines, mark = recent(*parts, limit=SHOWN, exact=exact_words(serving))
         told = [(line, address_of(line)) for line in reversed(lines) if only is None or line.session == only]
-        return page.show("live.html", lines=told, after=Marks(serving).write(mark), only=only)
+        after = Marks(serving).write(mark)
+        return page.show("live.html", lines=told, after=after, only=only, headline=headline, intake=intake(page))
 
     async def live_events(request: Request, page: Who, session: str = "", after: str = "") -> Response:
         """What happens from a mark on, as server-sent events."""

@@ -7,7 +7,7 @@ overwritten: both wordings are shown. Only looking counts as nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +19,19 @@ from recollect.clock import parse_time
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.facade import Recollect
 from recollect.inject.hosts import HOOKED
-from recollect.model import KINDS, Memory, check_id
+from recollect.model import KINDS, Memory, Scope, check_id
+from recollect.pipeline.changing import changed as check_changed
+from recollect.pipeline.changing import former
 from recollect.pipeline.hubs import QUARANTINED
+from recollect.recall.belief import Belief
 from recollect.store.useport import GIVEN
 from recollect.web.asking import HOME
 from recollect.web.believing import standing_of, view_of
 from recollect.web.marking import changes
 from recollect.web.pages import Fields, Form, Page, Who
 from recollect.web.paths import memory_address
+from recollect.web.places import is_known, known_projects
+from recollect.web.refusing import in_its_words
 
 _ONE = "/page/memories/{memory_id}"
 NEEDS: dict[tuple[str, str], str | None] = {
@@ -42,7 +47,6 @@ NEEDS: dict[tuple[str, str], str | None] = {
     ("POST", f"{_ONE}/forget"): "delete",
     ("GET", "/page/next"): "read",
 }
-_MOST_PROJECTS = 200
 _TO_ITS_END = timedelta(days=1, microseconds=-1)  # a day that is named is still part of it
 
 
@@ -81,9 +85,25 @@ def show(memory_id: str, who: Who) -> Response:
         return who.show("shared.html", context=shared[0], memory=shared[1])
     if belief.memory.deleted_at is not None and not belief.memory.content:
         raise NotFound("this memory was forgotten, and its text is gone")
-    kept = belief.memory
-    values: dict[str, Any] = {"form": as_shown(kept), "kinds": KINDS, "quarantined": bool(kept.meta.get(QUARANTINED))}
-    return who.show("memory.html", view=view_of(memory, belief), memory=kept, **values)
+    return _shown(who, belief)
+
+
+def _shown(
+    who: Page, belief: Belief, status: int = 200, form: Mapping[str, str] | None = None, **more: Any
+) -> Response:
+    """The page of a memory; with a form that somebody filled in, and why that cannot be saved."""
+    kept, memory = belief.memory, who.memory
+    values: dict[str, Any] = {
+        "form": form or as_shown(kept, memory.scope),
+        "version": kept.version,
+        "vouched": True,
+        "problem": None,
+        "kinds": KINDS,
+        "projects": known_projects(memory) if who.may("write") and memory.scope.project is None else [],
+        "quarantined": bool(kept.meta.get(QUARANTINED)),
+        **more,
+    }
+    return who.show("memory.html", status, view=view_of(memory, belief), memory=kept, **values)
 
 
 def before_forgetting(memory_id: str, who: Who) -> Response:
@@ -107,7 +127,7 @@ def next_run(request: Request, who: Who) -> Response:
     return who.show(
         "next.html",
         project=project or memory.scope.project or "",
-        projects=_projects(who.memory),
+        projects=known_projects(who.memory),
         host=host,
         hosts=HOOKED,
         block=block,
@@ -129,45 +149,55 @@ def _directory(memory: Recollect) -> Path | None:
     return None
 
 
-def _projects(memory: Recollect) -> list[str]:
-    return list(memory.store.stats.named(memory.scope, "", look=1, most=_MOST_PROJECTS).projects)
-
-
 # -- changing ----------------------------------------------------------------------------------------------------------
 
 
 def edit(memory_id: str, who: Who, form: Fields) -> Response:
-    """Other words, kind, why, tags, importance or end; refused when somebody changed it since it was shown."""
+    """Other words, kind, why, tags, importance, end or project; refused when somebody changed it since it was shown."""
     memory = who.memory
     kept, version = memory.get(check_id(memory_id, "memory")), _whole(form, "version")
-    given, shown = _given(form), as_shown(kept)
-    changed = {name: _read(given, name) for name in given if given[name] != shown[name]}
+    given = _given(form, memory.scope)
+    shown = {name: text for name, text in as_shown(kept, memory.scope).items() if name in given}
     vouched = form.flag("vouch") and who.may("speak") and kept.trust != "user"
-    if version != kept.version and (changed or vouched):
+    if version != kept.version and (given != shown or vouched):
         return _conflict(who, kept, given, vouched=form.flag("vouch"))
-    kind = changed.pop("kind", None) if vouched else None
     try:
-        if changed:
-            version = memory.update(kept.id, expected_version=version, **changed).version
+        changed = {name: _read(given, name) for name in given if given[name] != shown[name]}
+        said = _save(who, kept, changed, vouched=vouched)
+    except InvalidInput as error:
+        problem = in_its_words(str(error), "/edit")
+        return _shown(who, memory.belief(kept.id), 422, given, problem=problem, vouched=form.flag("vouch"))
     except Conflict:
         now = memory.get(kept.id)
         if now.version == kept.version:
             raise  # it is not about this memory: another one says the same
         return _conflict(who, now, given, vouched=form.flag("vouch"))
+    return who.back(memory_address(kept.id), said)
+
+
+def _save(who: Page, kept: Memory, changes: dict[str, Any], *, vouched: bool) -> str | None:
+    """Write it down, as far as something is different; a word for what was done."""
+    memory, version, moved = who.memory, kept.version, "project" in changes
+    project = changes.pop("project", None)
+    kind = changes.pop("kind", None) if vouched else None
+    check_changed(kept, changes, memory.settings)  # before anything is done
+    new = moved and project is not None and not is_known(memory, project)
+    if moved:
+        version = memory.to_project(kept.id, project, expected_version=version).version
+    if changes:
+        version = memory.update(kept.id, expected_version=version, **changes).version
     if vouched:
         memory.confirm(kept.id, kind, expected_version=version)
-    return who.back(memory_address(kept.id), "edited" if changed else "confirmed" if vouched else None)
+    if moved:
+        return "moved-new-project" if new else "moved"
+    return "edited" if changes else "confirmed" if vouched else None
 
 
 def put_wording_back(memory_id: str, who: Who, form: Fields) -> Response:
     """A former wording, again; the one it has now is kept as a version."""
     memory = who.memory
-    kept, number = memory.get(check_id(memory_id, "memory")), _whole(form, "number")
-    old = next((one for one in memory.versions(kept.id) if one.version == number), None)
-    if old is None:
-        raise NotFound("this memory has no such version")
-    fields = ("content", "kind", "why", "tags", "importance", "confidence")
-    before = {name: getattr(old, name) for name in fields if getattr(old, name) != getattr(kept, name)}
+    kept = memory.get(check_id(memory_id, "memory"))
+    before = former(kept, memory.versions(kept.id), _whole(form, "number"))
     if before:
         memory.update(kept.id, expected_version=_whole(form, "version"), **before)
     return who.back(memory_address(kept.id), "edited" if before else None)
@@ -237,13 +267,15 @@ def _whole(form: Form, name: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _given(form: Form) -> dict[str, str]:
-    """What the form says a memory is to be, as text."""
+def _given(form: Form, scope: Scope) -> dict[str, str]:
+    """What the form says a memory is to be, as text; of one who sees one project alone, it stays there."""
     limits = {"content": 10_000, "kind": 40, "why": 1_000, "tags": 2_000, "importance": 40, "expires_at": 40}
-    return {name: form.text(name, most=most).strip() for name, most in limits.items()}
+    given = {name: form.text(name, most=most).strip() for name, most in limits.items()}
+    asked = scope.project is None and form.many("project")
+    return {**given, "project": form.text("project", most=300).strip()} if asked else given
 
 
-def as_shown(memory: Memory) -> dict[str, str]:
+def as_shown(memory: Memory, scope: Scope) -> dict[str, str]:
     """A memory as the form shows it: what comes back like this was not changed."""
     shown = {
         "content": memory.content,
@@ -252,6 +284,7 @@ def as_shown(memory: Memory) -> dict[str, str]:
         "tags": ", ".join(memory.tags),
         "importance": f"{memory.importance:g}",
         "expires_at": f"{memory.expires_at:%Y-%m-%d}" if memory.expires_at else "",
+        **({"project": memory.project or ""} if scope.project is None else {}),
     }
     return {name: text.strip() for name, text in shown.items()}
 
@@ -267,8 +300,15 @@ def _read(given: Mapping[str, str], name: str) -> Any:
         except ValueError:
             raise InvalidInput("importance must be a number from 0 to 1") from None
     if name == "expires_at":
-        return parse_time(text) + _TO_ITS_END if text else None
-    return text or None if name == "why" else text
+        return _end_of(text) if text else None
+    return text or None if name in ("why", "project") else text
+
+
+def _end_of(day: str) -> datetime:
+    try:
+        return parse_time(day) + _TO_ITS_END
+    except InvalidInput:
+        raise InvalidInput("“Holds to the end of” is a day such as 2026-11-15") from None
 
 
 def _conflict(who: Page, kept: Memory, given: Mapping[str, str], *, vouched: bool) -> Response:

@@ -36,6 +36,7 @@ NEEDS: dict[tuple[str, str], str | None] = {
     ("POST", f"{HOME}/work"): "write",
     ("GET", ONE): "read",
     ("POST", ONE): "speak",
+    ("GET", f"{ONE}/merge"): "speak",
     ("GET", f"{ONE}/roll-out"): "speak",
     ("POST", f"{ONE}/roll-out"): "speak",
     ("GET", f"{ONE}/roll-back"): "speak",
@@ -64,6 +65,7 @@ def router() -> APIRouter:
         ("POST", f"{HOME}/work"): made.begin,
         ("GET", ONE): made.pattern,
         ("POST", ONE): made.decide,
+        ("GET", f"{ONE}/merge"): made.merging,
         ("GET", f"{ONE}/roll-out"): made.planned,
         ("POST", f"{ONE}/roll-out"): made.roll_out,
         ("GET", f"{ONE}/roll-back"): made.planned_back,
@@ -167,6 +169,15 @@ class _Pages:
         else:
             raise InvalidInput("say what is to be done with it")
         return who.back(address(one.id), f"pattern-{do}")
+
+    def merging(self, pattern_id: str, who: Who, request: Request) -> Response:
+        """What becomes of two patterns that are merged, before they are."""
+        one = who.memory.patterns.get(pattern_id)
+        into = who.memory.patterns.get(request.query_params.get("into", "")[:200])
+        if one.id == into.id or "merged" in (one.state, into.state):
+            raise Conflict("these two cannot be merged", hint="Open the pattern again and choose another.")
+        both = ((one, told.cost_of(one)), (into, told.cost_of(into)))
+        return who.show("merge.html", pattern=one, into=into, both=both, address=address)
 
     # -- what takes long -----------------------------------------------------------------------------------------------
 
@@ -299,7 +310,9 @@ def _require_own(who: Page) -> None:
     """Roll-outs write files of the machine that serves: only for its own user."""
     if who.hosted:
         raise Refused(
-            403, "roll-outs write files, and this server is for others too", hint="Use `recollect patterns roll-out`."
+            403,
+            "roll-outs write files, and this server is for others too",
+            hint="It is rolled out from the machine whose agents are to be told.",
         )
 
 
@@ -360,16 +373,17 @@ def _others(who: Page, one: Pattern) -> list[Pattern]:
     return sorted(found, key=lambda each: (each.kind != one.kind, not each.cross_flavor, -each.score))[:_OTHERS]
 
 
-def _cost_plot(costly: list[Pattern]) -> tuple[Any, list[tuple[str, str, str]]] | None:
+def _cost_plot(costly: list[Pattern]) -> tuple[Any, list[tuple[str, str, str]], Any] | None:
     """What the dearest of them cost, as bars."""
     if not costly:
         return None
     rows = [
-        plots.Bar(one.statement, ((1 if one.cross_flavor else 0, one.seconds / 60),), f"{one.seconds / 60:,.0f} min")
+        plots.Bar(one.statement, ((1 if one.cross_flavor else 0, one.seconds),), told.lasted(one.seconds))
         for one in costly
     ]
-    table = [(one.statement, f"{one.seconds / 60:,.0f}", f"{one.tokens:,}") for one in costly]
-    return plots.bars(rows, "Minutes lost to each", label=330), table
+    table = [(one.statement, told.lasted(one.seconds), f"{one.tokens:,}") for one in costly]
+    names = ("seen in one agent", "seen in several agents")
+    return plots.bars(rows, "Time lost to each"), table, plots.legend(names)
 
 
 def _number(text: str | None, default: int) -> int:

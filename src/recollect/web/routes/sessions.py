@@ -8,19 +8,24 @@ from typing import Any
 
 import orjson
 from fastapi import APIRouter
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from recollect.errors import NotFound
 from recollect.model import Event, Session
+from recollect.pipeline.exporting import note_session
+from recollect.pipeline.gists import IDLE
 from recollect.pipeline.transcribing import markdown_of, records_of
 from recollect.web import sessions as gathered
-from recollect.web.live import Marks
+from recollect.web.insights import short
+from recollect.web.live import Marks, exact_words
 from recollect.web.marking import excerpt, marked
 from recollect.web.pages import Fields, Page, Who
 from recollect.web.paths import anchor, session_address
-from recollect.web.plots import heat
-from recollect.web.transcript import EVENTS, MOST, turns_of
+from recollect.web.plots import heat, heat_legend
+from recollect.web.pricing import unpriced
+from recollect.web.transcript import EVENTS, MOST, told_between, turns_of
 
 LIST, ONE = "/page/sessions", "/page/sessions/{session_id:path}"
 NEEDS: dict[tuple[str, str], str | None] = {
@@ -61,10 +66,18 @@ def list_page(request: Request, page: Who) -> HTMLResponse:
     """Sessions, the latest first, and how many there were a day."""
     asked = gathered.wanted(request.query_params)
     seen = gathered.overview(page.memory, asked, page.now)
-    plot = heat(seen.days, page.now.date(), "Sessions a day in the last half year", weeks=gathered.WEEKS)
-    days = [(f"{day}", count) for day, count in sorted(seen.days.items(), reverse=True)]
+    title = "Sessions a day in the last half year"
+    plot = heat(seen.days, page.now.date(), title, weeks=gathered.WEEKS, address=asked.on_day)
+    linked = Markup('<a href="{}">{}</a>')
+    days = [(linked.format(asked.on_day(day), f"{day}"), n) for day, n in sorted(seen.days.items(), reverse=True)]
     return page.show(
-        "sessions.html", asked=asked, seen=seen, plot=plot, days=days, shown_project=gathered.shown_project
+        "sessions.html",
+        asked=asked,
+        seen=seen,
+        plot=plot,
+        legend=heat_legend(max(seen.days.values(), default=0)),
+        days=days,
+        shown_project=gathered.shown_project,
     )
 
 
@@ -73,23 +86,33 @@ def session_page(request: Request, session_id: str, page: Who) -> HTMLResponse:
     session, params = _session(page, session_id), request.query_params
     if key := params.get("event", "")[:64]:
         return _event_page(page, session, key)
-    at = _position(page, session, params.get("at", "")[:64])
+    at = _event(page, session, params.get("at", "")[:64])
     brief = at is not None or bool(params.get("q", "").strip()) or gathered.number_in(params, "page") > 1
-    told = gathered.around(page.memory, session, brief=brief)
-    number = gathered.number_in(params, "page") if at is None else at[0] // EVENTS + 1
+    told = gathered.around(page.memory, session, brief=brief, exact=exact_words(page.asked.serving))
+    number = gathered.number_in(params, "page") if at is None else at.position // EVENTS + 1
     pages = max(1, -(-told.extent.events // EVENTS))
     number, after = min(number, pages), (min(number, pages) - 1) * EVENTS - 1
     browse, scope = page.memory.store.browse, page.memory.scope
     passages = browse.passages(scope, session.id, after=max(-1, after - 1), first=EVENTS + (after > -1), most=MOST)
     before = passages[0].turn if after > -1 and passages else None
     shown = passages[1:] if before is not None else passages
+    until = shown[-1].event.occurred_at if shown and number < pages else None
+    here = told_between(told.told, None if before is None else passages[0].event.occurred_at, until)
+    turns = turns_of(
+        shown,
+        marked=at.key if at else None,
+        continues=bool(shown) and shown[0].turn == before,
+        told=here,
+        helpers=gathered.helpers(page.memory, session),
+    )
     return page.show(
         "session.html",
         it=told,
         anchor=anchor,
         brief=brief,
         address=session_address(session.id),
-        turns=turns_of(shown, marked=at and at[1], continues=bool(shown) and shown[0].turn == before),
+        turns=turns,
+        had=0 if at is None else _had(told, at),
         number=number,
         pages=pages,
         span=(after + 2, after + 1 + len(shown)),
@@ -98,6 +121,9 @@ def session_page(request: Request, session_id: str, page: Who) -> HTMLResponse:
         most=gathered.MATCHES,
         after=Marks(page.asked.serving).write(browse.mark(scope, at=page.now)),
         searching="q" in params,
+        unpriced=unpriced(told.unpriced, hosted=page.hosted),
+        short=short,
+        gist_after=(page.asked.serving.settings.summarize_after, int(IDLE.total_seconds() // 60)),
     )
 
 
@@ -162,6 +188,7 @@ def export(request: Request, session_id: str, page: Who) -> Response:
     """The whole session as a file: JSON Lines that can be imported, or Markdown."""
     session, memory = _session(page, session_id), page.memory
     name = _UNSAFE.sub("-", session.id).strip("-.")[:80] or "session"
+    note_session(memory.store, memory.scope, session, now=page.now)
     if request.query_params.get("as") == "markdown":
         pieces: Iterator[bytes] = (piece.encode() for piece in markdown_of(memory.store, memory.scope, session))
         return _file(pieces, f"{name}.md", "text/markdown; charset=utf-8")
@@ -196,10 +223,10 @@ def _event(page: Page, session: Session, key: str) -> Event | None:
     return found[0] if found and found[0].session == session.id else None
 
 
-def _position(page: Page, session: Session, key: str) -> tuple[int, str] | None:
-    """Where an event stands, and its key as it is stored."""
-    event = _event(page, session, key)
-    return None if event is None else (event.position, event.key)
+def _had(it: gathered.Around, event: Event) -> int:
+    """How many memories the agent had been told by then."""
+    before = (one for one in it.told if one.event == "start" or one.at <= event.occurred_at)
+    return len({id_ for one in before for id_, _ in one.memories})
 
 
 def _found(page: Page, session: Session, text: str) -> list[dict[str, Any]]:

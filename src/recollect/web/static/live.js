@@ -22,14 +22,24 @@
   };
   const short = (text, most) => (text.length > most ? text.slice(0, most - 1).trimEnd() + "…" : text);
 
+  // What an agent was told is one line; its text, as the agent received it, is inside.
+  const folded = (line) => {
+    const said = made("details", "said");
+    const whole = made("pre", "whole", line.text);
+    whole.tabIndex = 0;
+    said.append(made("summary", "", line.headline), whole);
+    if (line.what === "told" && !line.exact) said.append(made("p", "small muted", "The words of each memory; the text around them is not kept."));
+    return said;
+  };
+
   const rowOf = (line, named) => {
     const row = made("li", "line new is-" + line.what.replace(/[^a-z]/g, "-") + (line.failed ? " failed" : ""));
-    const at = new Date(line.at), when = made("time", "when", clock(at)), what = made("span", "what"), said = made("span", "said");
+    const at = new Date(line.at), when = made("time", "when", clock(at)), what = made("span", "what");
     when.dateTime = line.at; when.title = at.toLocaleString();
     what.append(line.address ? linked(made("a", "", line.what), line.address) : line.what);
-    if (line.note) said.append(made("span", "note", line.note), " ");
-    const text = line.text.replace(/\s+/g, " ").trim();
-    if (line.what === "told" || line.what === "context") { said.classList.add("whole"); said.append(line.text); } else said.append(short(text, 400));
+    const said = line.headline ? folded(line) : made("span", "said");
+    if (line.note) (said.querySelector("summary") || said).prepend(made("span", "note", line.note), " ");
+    if (!line.headline) said.append(short(line.text.replace(/\s+/g, " ").trim(), 400));
     row.append(when, " ", what, " ", said);
     if (line.session && named) row.append(" ", linked(made("a", "from", short(line.session, 28)), "/page/sessions/" + encodeURIComponent(line.session)));
     row.dataset.group = GROUPS[line.what] || "said";

@@ -41,7 +41,10 @@ for (const field of document.querySelectorAll("input[data-suggest]")) {
   field.parentElement.append(list);
   for (const [name, value] of [["role", "combobox"], ["aria-expanded", "false"], ["aria-controls", list.id], ["aria-autocomplete", "list"], ["autocomplete", "off"]]) field.setAttribute(name, value);
   let asked = 0, waiting, chosen = -1;
-  const close = () => { list.hidden = true; chosen = -1; field.setAttribute("aria-expanded", "false"); field.removeAttribute("aria-activedescendant"); };
+  const close = () => {  // an answer that comes later opens nothing
+    clearTimeout(waiting); asked++;
+    list.hidden = true; chosen = -1; field.setAttribute("aria-expanded", "false"); field.removeAttribute("aria-activedescendant");
+  };
   const mark = (links) => links.forEach((link, n) => {
     link.setAttribute("aria-selected", String(n === chosen));
     if (n === chosen) field.setAttribute("aria-activedescendant", link.id);
@@ -71,16 +74,42 @@ for (const field of document.querySelectorAll("input[data-suggest]")) {
   });
   field.addEventListener("keydown", (event) => {
     const links = [...list.querySelectorAll("a")];
+    if (event.key === "Escape") { close(); return; }
     if (list.hidden || links.length === 0) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
       chosen = event.key === "ArrowDown" ? (chosen + 1) % links.length : (chosen <= 0 ? links.length : chosen) - 1;
       mark(links);
     } else if (event.key === "Enter" && chosen >= 0) { event.preventDefault(); links[chosen].click(); }
-    else if (event.key === "Escape") close();
   });
+  field.parentElement.addEventListener("focusout", (event) => { if (!list.contains(event.relatedTarget)) close(); });
+  list.addEventListener("mousedown", (event) => event.preventDefault());  // the field keeps the focus while one clicks
   document.addEventListener("click", (event) => { if (!field.parentElement.contains(event.target)) close(); });
 }
+
+// A project that nothing belongs to yet is told while it is typed.
+for (const field of document.querySelectorAll("input[data-known]")) {
+  const known = new Set([...document.getElementById(field.dataset.known).options].map((option) => option.value));
+  const told = document.getElementById(field.getAttribute("aria-describedby"));
+  const tell = () => { told.hidden = !field.value.trim() || known.has(field.value.trim()) || known.size >= 200; };  // 200: not all are listed
+  field.addEventListener("input", tell); tell();
+}
+
+// Back to the form that was refused, as it was filled in.
+for (const link of document.querySelectorAll("a[data-back]")) {
+  link.addEventListener("click", (event) => {
+    if (history.length < 2 || !document.referrer.startsWith(location.origin + "/")) return;
+    event.preventDefault(); history.back();
+  });
+}
+
+// A link to a field that is folded away opens it.
+const unfold = () => {
+  const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
+  const fold = target && target.closest("details");
+  if (fold && !fold.open) { fold.open = true; target.scrollIntoView(); }
+};
+addEventListener("hashchange", unfold); unfold();
 
 // Copy the text of another element.
 for (const button of document.querySelectorAll("button[data-copy]")) {

@@ -23,13 +23,13 @@ SELECT number, at, action, subject, details, actor, key_id, result, duration_ms,
 WHERE tenant = :tenant AND owner = :owner AND (number, row) > (:number::bigint, :row::bigint) ORDER BY number, row LIMIT :limit;
 
 -- name: find
-SELECT number, at, action, subject, details, actor, key_id, result, duration_ms FROM audit
+SELECT number, at, action, subject, details, actor, key_id, result, duration_ms, {audited_session} FROM audit
 WHERE tenant = :tenant AND owner = :owner AND (:action::text IS NULL OR action = :action) AND (:subject::text IS NULL OR subject = :subject)
 ORDER BY row DESC LIMIT :limit OFFSET :offset;
 
 -- The same among the last so many of a chain.
 -- name: lately
-SELECT number, at, action, subject, details, actor, key_id, result, duration_ms FROM audit
+SELECT number, at, action, subject, details, actor, key_id, result, duration_ms, {audited_session} FROM audit
 WHERE tenant = :tenant AND owner = :owner
   AND number > (SELECT max(number) FROM audit WHERE tenant = :tenant AND owner = :owner) - :look::bigint
   AND (:action::text IS NULL OR action = :action) AND (:subject::text IS NULL OR subject = :subject)

@@ -2,7 +2,10 @@
 
 -- name: memory_filter
 AND m.deleted_at IS NULL
-  AND (:any_project OR m.project IS NULL OR m.project = :scope_project::bigint)
+  {memory_narrowed}
+
+-- name: memory_narrowed
+AND (:any_project OR m.project IS NULL OR m.project = :scope_project::bigint)
   AND (:project::bigint IS NULL OR m.project = :project::bigint)
   AND (:kinds::json IS NULL OR m.kind IN (SELECT json_array_elements_text(:kinds::json)))
   AND (:tags::json IS NULL OR m.tags ?| ARRAY(SELECT json_array_elements_text(:tags::json)))
@@ -117,3 +120,9 @@ left(e.text, :most::integer), e.text_hash, e.occurred_at, e.recorded_at, e.posit
    JOIN bodies b ON b.tenant = eb.tenant AND b.owner = eb.owner AND b.hash = eb.hash
    WHERE eb.tenant = e.tenant AND eb.owner = e.owner AND eb.event = e.row),
   length(e.text), u.ordinal
+
+-- The session that something was recorded into or given out of, as long as it is there: the audit has only its event.
+-- name: audited_session
+CASE WHEN audit.action IN ('record', 'export') AND audit.subject ~ '^([0-9a-f][0-9a-f])+$' THEN (
+  SELECT s.id FROM events e JOIN sessions s ON s.tenant = e.tenant AND s.owner = e.owner AND s.row = e.session
+  WHERE e.tenant = :tenant AND e.owner = :owner AND e.key = decode(audit.subject, 'hex')) END

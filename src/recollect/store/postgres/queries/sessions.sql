@@ -16,6 +16,9 @@ VALUES (:tenant, :owner, :id, :flavor, :project, :at, :at) ON CONFLICT DO NOTHIN
 -- name: set_title
 UPDATE sessions SET title = :title WHERE tenant = :tenant AND row = :session;
 
+-- name: rename
+UPDATE sessions SET title = :title WHERE tenant = :tenant AND row = :session AND title IS DISTINCT FROM :title RETURNING row;
+
 -- name: set_meta
 UPDATE sessions SET meta = :meta WHERE tenant = :tenant AND row = :session;
 

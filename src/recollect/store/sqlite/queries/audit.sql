@@ -17,13 +17,13 @@ SELECT number, at, action, subject, details, actor, key_id, result, duration_ms,
 WHERE owner = :owner AND (number, row) > (:number, :row) ORDER BY number, row LIMIT :limit;
 
 -- name: find
-SELECT number, at, action, subject, details, actor, key_id, result, duration_ms FROM audit
+SELECT number, at, action, subject, details, actor, key_id, result, duration_ms, {audited_session} FROM audit
 WHERE owner = :owner AND (:action IS NULL OR action = :action) AND (:subject IS NULL OR subject = :subject)
 ORDER BY row DESC LIMIT :limit OFFSET :offset;
 
 -- The same among the last so many of a chain.
 -- name: lately
-SELECT number, at, action, subject, details, actor, key_id, result, duration_ms FROM audit
+SELECT number, at, action, subject, details, actor, key_id, result, duration_ms, {audited_session} FROM audit
 WHERE owner = :owner AND number > (SELECT max(number) FROM audit WHERE owner = :owner) - :look
   AND (:action IS NULL OR action = :action) AND (:subject IS NULL OR subject = :subject)
 ORDER BY number DESC LIMIT :limit OFFSET :offset;

@@ -23,7 +23,8 @@ RETURNING row;
 
 -- name: update
 UPDATE memories
-SET kind = :kind, origin = :origin, session = :session, content = :content, why = :why, tags = :tags, importance = :importance, confidence = :confidence,
+SET project = :project, kind = :kind, origin = :origin, session = :session, content = :content, why = :why, tags = :tags, importance = :importance,
+    confidence = :confidence,
     evidence = :evidence, anchors = :anchors, meta = :meta, dedup_key = :dedup_key, content_hash = :content_hash,
     occurred_at = :occurred_at, superseded_by = :superseded_by, superseded_at = :superseded_at, expires_at = :expires_at, archived_at = :archived_at,
     accessed_at = CASE WHEN archived_at IS NOT NULL AND :archived_at IS NULL THEN :at ELSE accessed_at END,
@@ -74,6 +75,13 @@ SELECT * FROM memory_rows m
 WHERE m.owner = :owner AND json_extract(m.meta, '$.pinned') IS NOT NULL
   {memory_filter}
 ORDER BY +m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
+-- What was softly forgotten and can be brought back, the latest first.
+-- name: forgotten
+SELECT * FROM memory_rows m
+WHERE m.owner = :owner AND m.deleted_at IS NOT NULL AND m.content <> ''
+  {memory_narrowed}
+ORDER BY m.deleted_at DESC, m.id LIMIT :limit OFFSET :offset;
 
 -- Of what agents may be told before they ask, the weightiest. All that is weighed is read from one index, which is named
 -- because the planner does not know that; from each kind (CROSS JOIN) the planner would not begin by itself either.

@@ -2,7 +2,10 @@
 
 -- name: memory_filter
 AND m.deleted_at IS NULL
-  AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
+  {memory_narrowed}
+
+-- name: memory_narrowed
+AND (:any_project OR m.project IS NULL OR m.project = :scope_project)
   AND (:project IS NULL OR m.project = :project)
   AND (:kinds IS NULL OR m.kind IN (SELECT value FROM json_each(:kinds)))
   AND (:tags IS NULL OR EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
@@ -94,3 +97,9 @@ substr(e.text, 1, :most), e.text_hash, e.occurred_at, e.recorded_at, e.position,
   (SELECT json_group_array(json_array(lower(hex(b.hash)), b.media, b.bytes)) FROM event_bodies eb
    JOIN bodies b ON b.owner = eb.owner AND b.hash = eb.hash WHERE eb.event = e.row),
   length(e.text), u.ordinal
+
+-- The session that something was recorded into or given out of, as long as it is there: the audit has only its event.
+-- name: audited_session
+CASE WHEN audit.action IN ('record', 'export') THEN (
+  SELECT s.id FROM events e JOIN sessions s ON s.row = e.session
+  WHERE e.owner = audit.owner AND e.key = unhex(audit.subject)) END

@@ -19,6 +19,9 @@ VALUES (:owner, :id, :flavor, :project, :at, :at) ON CONFLICT DO NOTHING;
 -- name: set_title
 UPDATE sessions SET title = :title WHERE row = :session;
 
+-- name: rename
+UPDATE sessions SET title = :title WHERE row = :session AND title IS NOT :title RETURNING row;
+
 -- name: set_meta
 UPDATE sessions SET meta = :meta WHERE row = :session;
 
