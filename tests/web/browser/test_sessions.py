@@ -34,7 +34,7 @@ def test_from_what_was_said_one_comes_to_what_the_agent_had_been_told(site: Site
     """Why did it say that: the words, the link above them, the text as the agent received it, the memory."""
     page = look(f"/page/sessions/{site.sample.session}?at={site.sample.event}")
     page.get_by_role("link", name="It had been told").click()
-    page.locator("#told > summary").click()
+    page.locator("#told[open]").wait_for()  # what a link leads to unfolds
     moment = page.locator("#told details.told").first
     moment.locator("summary").first.click()
     assert "<recollect-memory>" in moment.locator("pre.exact").inner_text()
@@ -51,7 +51,7 @@ def test_what_an_agent_is_told_arrives_folded_as_a_page_has_it(site: Site, look:
         one = memory.remember("What is told <b>now</b>")
         at = memory._clock()
         told = [Injection(one.id, "chat:told", at, "claude", "start", "b")]
-        memory.store.use.inject(memory.scope, told, before=at - timedelta(days=1))
+        memory.store.use.inject(memory.scope, told, before=at - timedelta(days=3_000))  # what was told before stays
     line = page.locator(".line.new.is-told", has_text="1 memory")
     line.wait_for()
     assert not line.locator("pre").is_visible()
