@@ -17,7 +17,7 @@ import pytest
 from psycopg import sql
 
 from recollect import Recollect, Scope, hook
-from recollect.mcp.keeper import records
+from recollect.pipeline.spooled import records
 from recollect.settings import load
 from tests.flow.conftest import Cli
 from tests.flow.mcp_fixture import Talk

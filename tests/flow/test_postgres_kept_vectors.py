@@ -29,7 +29,7 @@ BEFORE_STAMPS = (
     "WHERE tenant = %(tenant)s AND owner = %(owner)s AND tier = 'memory'",
 )
 TAKEN_BACK = """
-SET search_path = recollect;
+SET search_path = recollect; DROP INDEX memories_forgotten;
 DROP TRIGGER vectors_stamped ON indexed; DROP FUNCTION stamp_vectors(); DROP INDEX vectors_by_stamp;
 ALTER TABLE vectors DROP COLUMN stamp; ALTER TABLE indexed DROP COLUMN stamp, DROP COLUMN dropped;
 UPDATE meta SET value = '13' WHERE key = 'schema_version'

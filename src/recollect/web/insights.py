@@ -213,7 +213,7 @@ def _tags(found: Insights) -> Panel:
     rows = [plots.Bar(name, ((0, float(number)),), count(number)) for name, number in tags[:_TAGS]]
     return Panel(
         "tags",
-        "Tags borne most often",
+        "Tags used most",
         plots.bars(rows, "Memories by tag") if rows else None,
         ("Tag", "Memories"),
         [(name, count(number)) for name, number in tags],
