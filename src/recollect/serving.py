@@ -53,6 +53,8 @@ class Serving:
     def __init__(
         self, settings: Settings, *, hosted: bool, clock: Clock = time.now, embedder: Embedder | None = UNSET
     ) -> None:
+        import numpy  # noqa: F401 - before there are threads: two that import it at once can leave half of it behind
+
         settings = _sized(located(settings))
         self.settings = _for_others(settings) if hosted else settings
         self.hosted = hosted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -166,3 +168,18 @@ def test_a_server_for_others_keeps_more_vectors_unless_the_operator_chose(open_s
     assert hosted == max(VECTOR_MEMORY_BYTES, memory_bytes() // VECTOR_SHARE)
     assert 0 < memory_bytes() < 2**50
     assert open_serving(vector_memory_bytes=7).store.search.memory.room == 7
+
+
+def test_what_threads_share_is_loaded_before_there_are_threads(tmp_path: Path) -> None:
+    """NumPy that two threads import at the same time may be left half there, and no request is answered after that."""
+    code = (
+        "import sys, pathlib\n"
+        "from recollect.serving import Serving\n"
+        "from recollect.settings import Settings\n"
+        "assert 'numpy' not in sys.modules\n"
+        "serving = Serving(Settings(data_dir=pathlib.Path(sys.argv[1])), hosted=True)\n"
+        "assert 'numpy' in sys.modules\n"
+        "serving.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "data")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -138,6 +138,7 @@ def _quiet_runtime() -> Any:
     """
     for name in ("ORT_DISABLE_TELEMETRY", "ORT_TELEMETRY_DISABLED"):  # the name differs between releases
         os.environ.setdefault(name, "1")
+    import numpy  # noqa: F401 - whole, before the runtime asks for parts of it while another thread imports it
     import onnxruntime
 
     onnxruntime.disable_telemetry_events()
