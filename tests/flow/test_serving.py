@@ -183,3 +183,23 @@ def test_what_threads_share_is_loaded_before_there_are_threads(tmp_path: Path) -
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "data")], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("chosen", "threads", "at_once"),
+    [
+        ({}, 4, 2),
+        ({"serve_threads": 9}, 9, 6),
+        ({"serve_threads": 9, "serve_at_once": 9}, 9, 9),
+        ({"serve_threads": 1}, 1, 1),
+    ],
+    ids=["a file", "threads chosen", "both chosen", "one thread"],
+)
+def test_a_file_is_worked_on_by_few_at_once_unless_the_operator_chose(
+    tmp_path: Path, chosen: dict[str, Any], threads: int, at_once: int
+) -> None:
+    serving = Serving(load(data_dir=tmp_path / "data", **chosen).settings, hosted=True)
+    try:
+        assert (serving.settings.serve_threads, serving.settings.serve_at_once) == (threads, at_once)
+    finally:
+        serving.close()

@@ -14,7 +14,7 @@ from recollect.clock import Clock
 from recollect.distill.values.holding import DISPUTES
 from recollect.errors import Conflict, InvalidInput, ScopeError
 from recollect.model import Memory, Scope, check_id
-from recollect.pipeline.settling import resettle
+from recollect.pipeline.settling import ids_in, resettle
 from recollect.store.port import Store
 
 NOTE = "to_project"
@@ -64,9 +64,7 @@ def _rivals(store: Store, scope: Scope, memory: Memory) -> list[Memory]:
 
 
 def _disputed(memory: Memory) -> list[str]:
-    """Ids out of `meta`, which may come from an import."""
-    ids = memory.meta.get(DISPUTES)
-    return [one for one in ids if isinstance(one, str)] if isinstance(ids, list) else []
+    return ids_in(memory.meta.get(DISPUTES))
 
 
 def _without_disputes(memory: Memory) -> Memory:

@@ -115,7 +115,7 @@ def rehold(
             after = result.get(row.id, row)
             if _ended_by_rule(row) and after.deleted_at is None:
                 result[row.id] = _released(after)
-        beside = [store.memories.get(scope, id_) for id_ in (one.superseded_by, *_ids(one.meta.get(DISPUTES))) if id_]
+        beside = [store.memories.get(scope, id_) for id_ in (one.superseded_by, *ids_in(one.meta.get(DISPUTES))) if id_]
         beside += store.memories.in_slot(scope, one.slot) if one.slot is not None else []
         for other in beside:
             if other is not None and other.deleted_at is None and other.project == one.project:
@@ -152,7 +152,7 @@ class _Groups:
             self._join(one.id, (one.project, dedup_key(one.content)))
             if one.slot is not None:
                 self._join(one.id, (one.project, one.slot))
-            for id_ in (one.superseded_by, *_ids(one.meta.get(DISPUTES))):
+            for id_ in (one.superseded_by, *ids_in(one.meta.get(DISPUTES))):
                 self._join(one.id, id_ or one.id)
         groups: dict[object, list[Memory]] = {}
         for one in memories:
@@ -242,7 +242,7 @@ class _Settling:
         found |= {row.id: row for row in self._neighbours() if _relate(one, row) is not Relation.NONE}
         asked = list(found.values())
         for row in asked:  # grows while it is gone through
-            ids = [id_ for id_ in (row.superseded_by, *_ids(row.meta.get(DISPUTES))) if id_ and id_ not in found]
+            ids = [id_ for id_ in (row.superseded_by, *ids_in(row.meta.get(DISPUTES))) if id_ and id_ not in found]
             others = [other for id_ in ids if (other := memories.get(self.scope, id_))]
             others += [other for other in memories.replaced(self.scope, row.id) if _ended_by_rule(other)]
             fresh = [other for other in others if other.id not in found]
@@ -322,7 +322,7 @@ class _Settling:
         if new.superseded_at is not None:
             return Settled(new, "added", tuple(one for one in standing.values() if one.id == new.superseded_by))
         ended = [one for one in standing.values() if one.superseded_by == new.id and one != rows.get(one.id)]
-        disputed = tuple(standing[id_] for id_ in _ids(new.meta.get(DISPUTES)) if id_ in standing)
+        disputed = tuple(standing[id_] for id_ in ids_in(new.meta.get(DISPUTES)) if id_ in standing)
         if any(MERGED not in one.meta for one in ended):
             return Settled(new, "superseding", tuple(ended))
         if disputed:
@@ -380,7 +380,7 @@ def _survivor(memory: Memory, among: Mapping[str, Memory]) -> Memory:
     return memory
 
 
-def _ids(value: object) -> list[str]:
+def ids_in(value: object) -> list[str]:
     """Ids out of `meta`, which may come from an import."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
