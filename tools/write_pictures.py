@@ -47,7 +47,8 @@ DECODE = """async ([png, most]) => {
 def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "KEEP_PICTURES": folder}
-        if subprocess.run([sys.executable, "-m", "pytest", "-q", *TESTS], cwd=ROOT, env=env).returncode:
+        made_in = f"--basetemp={Path(tempfile.gettempdir()) / 'kim'}"  # paths of projects are seen in the pictures
+        if subprocess.run([sys.executable, "-m", "pytest", "-q", made_in, *TESTS], cwd=ROOT, env=env).returncode:
             return 1
         made = {path.name: small for path, small in shrunk(sorted(Path(folder).glob("*.png")))}
     FOLDER.mkdir(parents=True, exist_ok=True)
