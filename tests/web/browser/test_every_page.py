@@ -50,6 +50,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "dark": {"color_scheme": "dark"},
     "phone": {"color_scheme": "light", "viewport": {"width": 390, "height": 844}},
 }
+NARROW = {"width": 320, "height": 844}  # the narrowest phone: what fits there by luck of a short path fits nowhere else
 GRAVE = ("serious", "critical")
 
 
@@ -57,6 +58,16 @@ def address(name: str, site: Site) -> str:
     sample = site.sample
     named = {"memory": sample.memories["tides"], "session": sample.session, "event": sample.event}
     return PAGES[name].format(**named, pattern=sample.patterns[0], other=sample.patterns[1])
+
+
+def wider(page: Any, way: str) -> int:
+    """By how many pixels a page is wider than its window."""
+    if way == "phone":
+        page.set_viewport_size(NARROW)
+    found = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    if way == "phone":
+        page.set_viewport_size(WAYS[way]["viewport"])
+    return max(0, int(found))
 
 
 def grave(page: Any, way: str) -> list[Any]:
@@ -78,8 +89,7 @@ def test_every_page_is_sound(site: Site, look: Callable[..., Any], pictures: Pat
         page.goto(site.service.address + address(name, site))
         if name == "refused":
             site.problems[:] = [one for one in site.problems if "404" not in one]  # the browser notes the refusal
-        wider = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        marks = [page.locator("h1").count(), page.locator("header nav a[aria-current]").count(), max(0, wider)]
+        marks = [page.locator("h1").count(), page.locator("header nav a[aria-current]").count(), wider(page, way)]
         serious = grave(page, way)
         if marks != [1, 1, 0] or site.problems or serious:
             found[name] = [*marks, *site.problems, *serious]
