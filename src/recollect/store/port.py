@@ -55,10 +55,14 @@ class Filter:
     @property
     def narrows(self) -> bool:
         """Whether it asks for some of what there is, not just for what holds."""
+        return self.selects or self.exclude_session is not None
+
+    @property
+    def selects(self) -> bool:
+        """Whether what it asks for may be few of all."""
         asked = (self.kinds, self.tags, self.trusts, self.flavors, self.pinned)
-        named = (self.project, self.session, self.exclude_session, self.min_importance)
-        times = (self.since, self.until, self.as_of)
-        return any(asked) or any(one is not None for one in (*named, *times))
+        named = (self.project, self.session, self.min_importance, self.since, self.until, self.as_of)
+        return any(asked) or any(one is not None for one in named)
 
     def holds(self, memory: Memory) -> bool:
         """Whether a memory is one that holds, or may be asked for all the same."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 200_000  # words of owners whose frequency is kept in mind: 50 MB of them at the most
 _FIRST_LOOK = 64  # how many of the nearest documents are held against the filter at first
+_MORE = 8  # times as many where it leaves out much, and each time that too few of them pass
 EXACT = 20_000  # vectors of one owner and tier up to which all of them are compared
 SHARE = 0.1  # of all vectors, from which the approximate index finds an owner's without going through all others
 _SPREAD = 4  # vectors asked of that index for each document wanted: some have several
@@ -97,7 +98,7 @@ class PostgresSearch(RowSearch):
                 found = [Match(*row) for row in tx.run(f"search.lexical_{tier}", {**params, "look": look}).fetchall()]
                 if len(found) >= limit or look >= size:
                     return found[:limit]
-                look *= 8
+                look *= _MORE
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies among the owner's own documents: as bm25 has them, and smoothed."""
@@ -127,7 +128,7 @@ class PostgresSearch(RowSearch):
                 near = self._nearest(tx, tier, query, limit, sizes)
                 return seen_of(tx, rows, tier, [Match(doc, score) for doc, score in near])
             params = search_filter(tx, rows, where)
-            look = max(limit, _FIRST_LOOK)
+            look = max(limit, _FIRST_LOOK) * (_MORE if where.selects else 1)
             while True:
                 nearest = self._nearest(tx, tier, query, look, sizes)
                 docs = tx.many([doc for doc, _ in nearest])
@@ -136,7 +137,7 @@ class PostgresSearch(RowSearch):
                 if len(allowed) >= limit or len(nearest) < look:
                     found = [Match(doc, score, *allowed[doc][1:]) for doc, score in nearest if doc in allowed]
                     return found[:limit]
-                look *= 8
+                look *= _MORE
 
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """How near the question each of these documents is."""

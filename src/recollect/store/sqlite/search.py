@@ -27,6 +27,7 @@ _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 200_000  # words whose stem and frequency are kept in mind: 50 MB of them at the most
 _WIDER = 16  # times the limit: how many of the best are held against a filter that leaves out much
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
+_MORE = 8  # times as many where it leaves out much, and each time that too few of them pass
 
 
 class SqliteSearch(RowSearch):
@@ -105,7 +106,7 @@ class SqliteSearch(RowSearch):
             if where is None:
                 return seen_of(tx, rows, tier, [Match(doc, score) for doc, score in view.search(query, limit)])
             params = search_filter(tx, rows, where)
-            look = max(limit, _FIRST_LOOK)
+            look = max(limit, _FIRST_LOOK) * (_MORE if where.selects else 1)
             while True:
                 nearest = view.search(query, look)
                 docs = tx.many([doc for doc, _ in nearest])
@@ -113,7 +114,7 @@ class SqliteSearch(RowSearch):
                 if len(allowed) >= limit or len(nearest) < look:
                     found = [Match(doc, score, *allowed[doc][1:]) for doc, score in nearest if doc in allowed]
                     return found[:limit]
-                look *= 8
+                look *= _MORE
 
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """How near the question each of these documents is."""
