@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from recollect import Scope
 from recollect.bus import signing
 from recollect.bus.canonical import canonical
 from recollect.bus.errors import BusUnavailable
@@ -57,6 +58,8 @@ def test_a_signed_event_is_its_tenants(strict: Bus) -> None:
     strict.drain()
     assert strict.said(tenant="acme") == ["Signed and sealed."]
     assert strict.said(tenant="local") == []
+    noted = strict.store.audit.find(Scope("acme", "ann"), limit=10)
+    assert {(one.action, one.key) for one in noted} == {("record", "bus:main")}, "the audit tells whose key signed it"
 
 
 def test_unsigned_wrong_tenant_replayed_and_truncated_are_dead_letters(strict: Bus) -> None:

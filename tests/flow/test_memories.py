@@ -221,6 +221,16 @@ def test_a_secret_is_taken_out_of_what_is_remembered(memory: Recollect) -> None:
     ]
 
 
+def test_what_is_private_is_taken_out_of_what_is_remembered(memory: Recollect) -> None:
+    """T25: as it is taken out of what is said in a session."""
+    words = "The staff code <private>tango 44</private> opens the side door"
+    settled, taken = memory.keep({"content": words, "why": "<private>the guard told me</private>", "kind": "fact"})
+    assert (settled.memory.content, taken) == ("The staff code [private] opens the side door", 2)
+    assert settled.memory.why == "[private]"
+    with pytest.raises(InvalidInput, match="private as a whole"):
+        memory.remember("<private>tango 44</private>")
+
+
 def test_keeping_tells_what_became_of_it(memory: Recollect, clock: HandClock) -> None:
     """The way that every writer takes: `remember`, agents through MCP, and whoever wants to know the outcome."""
     first, taken = memory.keep({"content": "The queue is at 10.0.0.7", "kind": "fact"})

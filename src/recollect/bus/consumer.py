@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from recollect.bus.bridge import Bridge
@@ -301,7 +301,8 @@ class Consumer:
             check_fresh(message, arrived)
             if not self.stream.first_use((signer.tenant, signer.key, message.proof.nonce), entry.id, NONCE_SECONDS):
                 raise Replayed("this signed event was sent before")
-        return Accepted(entry.id, message, message.scope(signer.tenant), signer.speaks)
+        scope = replace(message.scope(signer.tenant), key=f"bus:{signer.key}")  # so the audit tells who signed it
+        return Accepted(entry.id, message, scope, signer.speaks)
 
     # -- storing it ------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Secrets are taken out of what somebody wants remembered, by the rules by which they are taken out of transcripts.
+"""Secrets and private parts are taken out of what somebody wants remembered, as they are taken out of transcripts.
 
 A memory is put before agents and into files; a key that was pasted into one would go wherever it goes.
 """
@@ -54,31 +54,24 @@ def privacy_of(settings: Settings) -> Privacy:
 
 
 def without_secrets(given: Mapping[str, Any], settings: Settings) -> tuple[dict[str, Any], int]:
-    """The same with each secret in the words replaced by its mark, and how many there were.
+    """The same with each secret and each private part in the words replaced by its mark, and how many there were.
 
     What is kept along with the words is cleaned like them; a tag that holds a secret is left out.
     """
+    from recollect.capture.privacy import PRIVATE, Privacy
+
     redactor = redactor_of(settings)
-    clean, taken = dict(given), 0
+    privacy, clean, left_out = Privacy(redactor), dict(given), 0
     for name in CLEANED:
         if isinstance(clean.get(name), str):
             require_storable(clean[name], name)
-            clean[name], found = redactor.redact(clean[name])
-            taken += sum(found.values())
-    if isinstance(clean.get("content"), str) and not clean["content"].strip():
-        raise InvalidInput("content is empty")
+            clean[name] = privacy.text(clean[name])
+    if isinstance(clean.get("content"), str) and not clean["content"].replace(PRIVATE, "").strip():
+        raise InvalidInput("content is private as a whole" if privacy.counts["private"] else "content is empty")
     if clean.get("meta"):
-        clean["meta"], found_beside = _value(clean["meta"], redactor)
-        taken += found_beside
+        clean["meta"] = privacy.value(clean["meta"])
     if clean.get("tags"):
         tags = parse_tags(clean["tags"])
         clean["tags"] = tuple(tag for tag in tags if not redactor.redact(tag)[1])
-        taken += len(tags) - len(clean["tags"])
-    return clean, taken
-
-
-def _value(meta: Any, redactor: Redactor) -> tuple[Any, int]:
-    from recollect.capture.privacy import Privacy
-
-    privacy = Privacy(redactor)
-    return privacy.value(meta), privacy.taken
+        left_out = len(tags) - len(clean["tags"])
+    return clean, privacy.taken + left_out
