@@ -345,6 +345,18 @@ def test_what_it_has_to_do_with_others_is_shown(web: Make) -> None:
     assert "cause of The port of postgres" in site.says(address(other))
 
 
+def test_what_it_took_the_place_of_is_told_once(web: Make) -> None:
+    """Consolidating notes it as a relation, too."""
+    site = web()
+    kept = told(site)
+    anew = site.memory.supersede(kept.id, "The port of postgres is 9999")
+    noted = Step("relate", anew.id, "", {}, {"relations": [[kept.id, "supersedes", "r", iso(site.clock())]]})
+    site.serving.store.consolidations.apply(site.memory.scope, Run("r", site.clock()), [noted], at=site.clock())
+    said = site.says(address(anew))
+    assert "What it took the place of" in said
+    assert "Related memories" not in said
+
+
 def test_it_is_put_away_and_back(web: Make) -> None:
     site = web()
     kept = told(site)

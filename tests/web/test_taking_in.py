@@ -86,7 +86,7 @@ def test_a_server_for_others_or_without_work_leaves_it(
     assert len(records(service.data_dir)) == 1
 
 
-@pytest.mark.parametrize("address", ["/page/live", "/page/insights"])
+@pytest.mark.parametrize("address", ["/page/live", "/page/insights", "/page/control/about"])
 def test_pages_say_what_waits_and_when_something_came(web: Open, address: str) -> None:
     one = web()
     assert "Nothing was taken in yet." in one.says(address)
@@ -98,7 +98,7 @@ def test_pages_say_what_waits_and_when_something_came(web: Open, address: str) -
     assert "Last taken in 7 minutes ago; 2 records of hooks wait." in one.says(address).replace(" ;", ";")
 
 
-@pytest.mark.parametrize("address", ["/page/live", "/page/insights"])
+@pytest.mark.parametrize("address", ["/page/live", "/page/insights", "/page/control/about"])
 def test_others_are_not_told_what_waits_on_the_machine(web: Open, address: str) -> None:
     one = web(hosted=True)
     tell(one.data_dir, uid("one"), None)

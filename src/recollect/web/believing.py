@@ -81,7 +81,7 @@ def view_of(memory: Recollect, belief: Belief) -> View:
         more_passages=max(0, len(kept.evidence) - MOST_EVIDENCE),
         editions=editions_of(kept, belief.versions),
         more_editions=max(0, len(belief.versions) - MOST_VERSIONS),
-        related=() if kept.deleted_at else memory.relations(kept.id)[:MOST_RELATED],
+        related=() if kept.deleted_at else related_of(belief),
         entries=memory.store.audit.find(memory.scope, limit=_AUDITED, subject=kept.id, look=_LOOKED_AT)
         if audited
         else (),
@@ -89,6 +89,12 @@ def view_of(memory: Recollect, belief: Belief) -> View:
         told_why=why,
         told_count=_times(belief),
     )
+
+
+def related_of(belief: Belief) -> tuple[Related, ...]:
+    """What it has to do with, without those that the page tells of as its past or its future."""
+    line = {one.id for one in (*belief.superseded, *belief.merged, *belief.successors)}
+    return tuple(one for one in belief.relations if one.memory.id not in line)[:MOST_RELATED]
 
 
 def _times(belief: Belief) -> str:

@@ -19,6 +19,7 @@ from recollect.http.routes.retrieval import lines_of
 from recollect.keys import EXPIRES_DAYS, GRACE_DAYS, PERMISSIONS, Issued, Key, parse_permissions
 from recollect.model import Scope
 from recollect.web import control
+from recollect.web.intake import intake
 from recollect.web.pages import Fields, Page, Who
 
 HOME = control.ADDRESS
@@ -393,4 +394,4 @@ def settings(page: Who) -> Response:
 
 def about(page: Who) -> Response:
     """Version, sizes, health."""
-    return _show(page, "about", **control.about(page))
+    return _show(page, "about", **control.about(page), intake=intake(page))
