@@ -17,6 +17,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from recollect import clock as time
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from recollect.models.port import Embedder
     from recollect.store.port import Store
 
-FLUSH_SECONDS = 3.0  # how long a count of reads may wait to be written down
+FLUSH_SECONDS = 3.0  # how long what changed may wait to be laid ready
+COUNT_SECONDS = 12.0  # how long a count of reads may wait to be written down: each is a write of its owner's
 WORK_SECONDS = 2.0  # how long a task that runs may take to end
 MOST_READS = 4_096  # memories whose reads are counted before a request writes them down itself
 FILE_THREADS, SERVER_THREADS = 4, 12  # requests that one process works on at once
@@ -154,12 +156,15 @@ class Serving:
 
     def flush(self) -> None:
         """Write down what was counted, and lay ready what changed; a store that cannot take it now is asked again."""
+        self._count()
+        self._readying.refresh_rested()
+
+    def _count(self) -> None:
         with self._lock:
             reads = list(self._reads.values())
         for one in reads:
             with suppress(RecollectError):
                 one.write()
-        self._readying.refresh_rested()
 
     def close(self) -> None:
         """End the work beside the requests, write down what was counted, close the store."""
@@ -172,9 +177,13 @@ class Serving:
 
     def _keep(self) -> None:
         self._warm_up()
+        counted = monotonic()
         while not self._closing.wait(FLUSH_SECONDS):
             try:
-                self.flush()
+                if monotonic() - counted >= COUNT_SECONDS:
+                    self._count()
+                    counted = monotonic()
+                self._readying.refresh_rested()
                 self.standstill()
                 if self.tasks is not None and self._standstill.pending:
                     self._embedding.ring()  # another process may have written it

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import pytest
+
 from recollect.store.port import Filter, Store
 from tests.contract.samples import ANN, BOB, LATER, NOW, by_words, memory, minute, talk
 
@@ -50,3 +52,32 @@ def test_the_best_of_very_many_are_the_first_of_all(store: Store) -> None:
                 best = by_words(store, scope, "memory", asked, where, limit=BEST)
                 assert best == every[:BEST], (name, asked)
                 assert len(every) > (BEST if name in ("nothing", "a kind", "an agent", "a project") else 0), name
+
+
+def test_an_answer_is_the_same_whether_its_words_were_counted_before_or_not(store: Store) -> None:
+    """What is common, rare or unknown is asked for together, alone, and again, when the counts are known."""
+    chosen = random.Random(3)
+    words = [f"word{number}" for number in range(200)]
+    made = []
+    for number in range(600):
+        said = [*chosen.choices(words, k=8), *(["harbor"] if number % 2 else []), *(["mole"] if number % 3 else [])]
+        made.append((memory(f"{' '.join(said)} {number}", occurred_at=minute(number)), ()))
+    store.memories.add_many(ANN, made)
+    store.memories.add_many(BOB, [(memory(f"word1 word2 harbor {number}"), ()) for number in range(50)])
+    asked = [
+        *(["harbor", "mole", "word1"], ["harbor"], ["harbor", "mole"], ["harbor", "mole", "word2", "word3"]),
+        *(
+            ["word4"],
+            ["word5", "nobodysays"],
+            ["harbor", "nobodysays", "neither"],
+            ["word6", "word7", "word8", "harbor"],
+        ),
+    ]
+    for rarest in (None, 2):
+        for terms in asked:
+            fresh = store.search.lexical(ANN, "memory", terms, None, 30, rarest=rarest)
+            known = store.search.lexical(ANN, "memory", terms, None, 30, rarest=rarest)
+            narrow = store.search.lexical(ANN, "memory", terms, NOW, 30, rarest=rarest)
+            assert [one.doc for one in fresh] == [one.doc for one in known] == [one.doc for one in narrow], terms
+            assert [one.score for one in fresh] == pytest.approx([one.score for one in known])
+            assert fresh or "nobodysays" in terms

@@ -71,7 +71,7 @@ def wider(page: Any, way: str) -> int:
 
 
 def grave(page: Any, way: str) -> list[Any]:
-    """What axe finds. The dark page differs from the light one by its colours alone, the phone's by where things are."""
+    """What axe finds. A dark page differs from the light one by its colours alone, a phone's by where things are."""
     from axe_playwright_python.sync_playwright import Axe
 
     options: dict[str, Any] = {"resultTypes": ["violations"]}

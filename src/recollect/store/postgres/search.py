@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
@@ -76,22 +76,21 @@ class PostgresSearch(RowSearch):
             size, length = _size(tx, tier)
             if not size:
                 return []
+            asked: dict[str, object] = {"tier": tier, "steps": list(STEPS[tier]), "length": length}
+            if where is None:
+                best = self._counted(tx, rows, tier, words, asked, size, limit, rarest)
+                if best is not None:
+                    return seen_of(tx, rows, tier, best)
             holding = self._holding(tx, rows, tier, words, size)
             words = _telling(words, holding, size)
             if rarest is not None:
                 words = sorted((word for word in words if holding[word]), key=holding.__getitem__)[:rarest]
             if not words:
                 return []
-            asked = {
-                "tier": tier,
-                "words": words,
-                "weights": [max(1e-6, _weight(size, holding[word])) for word in words],
-                "steps": list(STEPS[tier]),
-                "length": length,
-            }
+            asked |= {"words": words, "weights": [max(1e-6, _weight(size, holding[word])) for word in words]}
             if where is None:
-                best = tx.run("search.words", {**asked, "look": limit}).fetchall()
-                return seen_of(tx, rows, tier, [Match(*row) for row in best])
+                best = [Match(*row) for row in tx.run("search.words", {**asked, "look": limit}).fetchall()]
+                return seen_of(tx, rows, tier, best)
             params = {**search_filter(tx, rows, where), **asked}
             look = max(4 * limit, _FIRST_LOOK)
             while True:
@@ -222,21 +221,54 @@ class PostgresSearch(RowSearch):
 
     def _holding(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
         """How many documents hold each word, remembered while the owner has about as many."""
+        found = self._known(rows, tier, words, size)
+        missing = [word for word in words if word not in found]
+        if missing:
+            counts = dict(tx.run("search.holding", {"tier": tier, "words": missing}).fetchall())
+            found |= {word: min(counts.get(place, 0), size) for place, word in enumerate(missing, 1)}
+            self._remember(rows, tier, {word: found[word] for word in missing}, size)
+        return found
+
+    def _counted(
+        self,
+        tx: Tx,
+        rows: Rows,
+        tier: Tier,
+        words: Sequence[str],
+        asked: Mapping[str, object],
+        size: int,
+        limit: int,
+        rarest: int | None,
+    ) -> list[Match] | None:
+        """The best by words of which some have to be counted first, in one query; None where that is not to be done."""
+        known = self._known(rows, tier, words, size)
+        most = _most(words, size)
+        looked = [word for word in words if known.get(word, 0) <= most]
+        if len(known) == len(words) or (most < size and len(looked) < 2):
+            return None
+        more = {"words": looked, "size": size, "most": most, "rarest": rarest, "look": limit}
+        found = tx.run("search.words_counted", {**asked, **more}).fetchall()
+        held = {-place: int(count) for place, count in found if place < 0}
+        counts = {word: held.get(place, 0) for place, word in enumerate(looked, 1)}
+        self._remember(rows, tier, counts, size)
+        if most < size and sum(count <= most for count in counts.values()) < 2:
+            return None  # too few are left: all of them count
+        return sorted((Match(*row) for row in found if row[0] > 0), key=lambda one: (-one.score, one.doc))
+
+    def _known(self, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
+        """How many documents hold each of those words that were counted when the owner had about as many."""
         found: dict[str, int] = {}
         for word in words:
             known = self._frequencies.get((rows.owner, tier, word))
             if known is not None and abs(known[0] - size) <= size // 20:
                 found[word] = min(known[1], size)
-        missing = [word for word in words if word not in found]
-        if missing:
-            params = {"tier": tier, "words": missing, "steps": list(STEPS[tier])}
-            counts = dict(tx.run("search.holding", params).fetchall())
-            found |= {word: min(counts.get(place, 0), size) for place, word in enumerate(missing, 1)}
-            with self._lock:
-                self._frequencies |= {(rows.owner, tier, word): (size, found[word]) for word in missing}
-                while len(self._frequencies) > _REMEMBERED:
-                    self._frequencies.popitem(last=False)
         return found
+
+    def _remember(self, rows: Rows, tier: Tier, counts: Mapping[str, int], size: int) -> None:
+        with self._lock:
+            self._frequencies |= {(rows.owner, tier, word): (size, held) for word, held in counts.items()}
+            while len(self._frequencies) > _REMEMBERED:
+                self._frequencies.popitem(last=False)
 
 
 def _words(terms: Sequence[str]) -> list[str]:
@@ -246,10 +278,13 @@ def _words(terms: Sequence[str]) -> list[str]:
 
 def _telling(words: list[str], holding: dict[str, int], size: int) -> list[str]:
     """Without words that a fifth of all texts hold, if two others are left: they cost most and say least."""
-    if size < _FEW:
-        return words
-    rare = [word for word in words if holding[word] <= size // 5]
+    rare = [word for word in words if holding[word] <= _most(words, size)]
     return rare if len(rare) >= 2 else words
+
+
+def _most(words: Sequence[str], size: int) -> int:
+    """How many documents may hold a word that tells something."""
+    return size if size < _FEW or len(words) <= 2 else size // 5
 
 
 def _weight(size: int, holding: int) -> float:

@@ -250,9 +250,7 @@ class RowMemories:
             rows = tx.rows
             if rows is None:
                 return
-            for memory_id, reads in ids.items():
-                params = {**rows.params(), "id": memory_id, "reads": reads, "at": iso(at)}
-                tx.run("memories.touch", params)
+            tx.run("memories.touch", {**rows.params(), "reads": json.dumps(dict(ids)), "at": iso(at)})
 
 
 def contained(text: str) -> str:

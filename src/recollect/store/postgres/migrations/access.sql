@@ -200,18 +200,27 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
 
 -- The documents of this transaction's owner that hold these stems: which of them, how often (in steps), how long it is.
 -- A function, because a policy would keep the planner from the index: full-text match is not leak-proof. The owner is part
--- of every lexeme and comes from `enter`, not from who calls.
+-- of every lexeme and comes from `enter`, not from who calls. A stem is looked up once, whatever its step: in which it
+-- counts is seen in the document. Without steps nobody looks.
 CREATE OR REPLACE FUNCTION matches(_tier text, _words text[], _steps float8[])
 RETURNS TABLE (word integer, times float8, doc bigint, size integer)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
-  SELECT a.word::integer, s.times, w.doc, w.size
-  FROM unnest(_words) WITH ORDINALITY a (stem, word)
-  CROSS JOIN unnest(_steps) WITH ORDINALITY s (times, step)
+  SELECT a.word::integer,
+    CASE WHEN w.search @@ a.steps[2] THEN _steps[2] WHEN w.search @@ a.steps[1] THEN _steps[1] WHEN w.search @@ a.steps[3] THEN _steps[3]
+         WHEN w.search @@ a.steps[4] THEN _steps[4] WHEN w.search @@ a.steps[5] THEN _steps[5] WHEN w.search @@ a.steps[6] THEN _steps[6]
+         WHEN w.search @@ a.steps[7] THEN _steps[7] WHEN w.search @@ a.steps[8] THEN _steps[8] END,
+    w.doc, w.size
+  FROM (
+    SELECT word, (quote_literal(stem || '~') || ':*')::tsquery AS lexeme,
+      ARRAY(SELECT quote_literal(stem || '~' || step)::tsquery FROM generate_series(1, cardinality(_steps)) step) AS steps
+    FROM (SELECT left(_tier, 1) || current_owner() || 'x' || name AS stem, word FROM unnest(_words) WITH ORDINALITY a (name, word)) o
+    OFFSET 0  -- made once for each stem
+  ) a
   CROSS JOIN LATERAL (
-    SELECT w.doc, w.size FROM words w
+    SELECT w.doc, w.size, w.search FROM words w
     WHERE {words_of} AND w.owner + 0 = current_owner()  -- + 0: else all of the owner's rows are listed for each lexeme
-      AND w.search @@ (quote_literal(left(_tier, 1) || current_owner() || 'x' || a.stem || '~' || s.step))::tsquery
-    OFFSET 0  -- each lexeme by the index: else the planner may compare every document with every lexeme
+      AND w.search @@ a.lexeme
+    OFFSET 0  -- each stem by the index: else the planner may compare every document with every lexeme
   ) w
 $$;
 

@@ -171,8 +171,8 @@ WHERE tenant = :tenant AND owner = :owner AND (deleted_at IS NOT NULL) = :delete
 ORDER BY occurred_at, id;
 
 -- name: touch
-UPDATE memories SET access_count = access_count + :reads, accessed_at = :at
-WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible};
+UPDATE memories SET access_count = access_count + r.value::bigint, accessed_at = :at FROM json_each_text(:reads::json) r
+WHERE tenant = :tenant AND owner = :owner AND id = r.key AND {visible};
 
 -- Many at once: the rows are a JSON array with an object for each.
 

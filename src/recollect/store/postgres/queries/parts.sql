@@ -79,7 +79,7 @@ id, kind, subject, state, attempts, due_at, worker, error, made_at, ended_at, cl
 -- bm25 as FTS5 counts it (k1 = 1.2, b = 0.75), over the owner's own documents: the words' inverse document frequencies and
 -- the documents' average length are given.
 -- name: bm25
-SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2 / (h.times + 1.2 * (0.25 + 0.75 * h.size / :length::float8))) AS score
+SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2 / (h.times + 1.2 * (0.25 + 0.75::float8 * h.size / :length::float8))) AS score
   FROM matches(:tier, :words::text[], :steps::float8[]) h GROUP BY h.doc ORDER BY score DESC, h.doc LIMIT :look
 
 -- The similarity of a document from its sides: what the user said, and what answered.

@@ -32,7 +32,20 @@ SELECT f.doc, f.score, r.session, r.ordinal, r.occurred_at FROM f JOIN (
 {bm25};
 
 -- name: holding
-SELECT word, count(*) FROM matches(:tier, :words::text[], :steps::float8[]) GROUP BY word;
+SELECT word, count(*) FROM matches(:tier, :words::text[], NULL) GROUP BY word;
+
+-- The same where nobody knows yet how many hold each word: they are looked up once, to be counted and to be compared. Words
+-- that more than :most hold are left out, and all but the :rarest. The counts come along, each as minus its word's place.
+-- name: words_counted
+WITH m AS MATERIALIZED (SELECT * FROM matches(:tier, :words::text[], :steps::float8[])),
+n AS MATERIALIZED (SELECT word, least(count(*), :size::bigint) AS held FROM m GROUP BY word),
+k AS MATERIALIZED (
+  SELECT word, greatest(1e-6, ln((:size::float8 - held + 0.5) / (held + 0.5))) AS weight FROM n
+  WHERE held <= :most ORDER BY held, word LIMIT :rarest),
+best AS (
+  SELECT m.doc, sum(k.weight * m.times * 2.2 / (m.times + 1.2 * (0.25 + 0.75::float8 * m.size / :length::float8))) AS score
+  FROM m JOIN k USING (word) GROUP BY m.doc ORDER BY score DESC, m.doc LIMIT :look)
+SELECT doc, score FROM best UNION ALL SELECT -word, held FROM n;
 
 -- name: size
 SELECT rows FROM indexed WHERE tenant = :tenant AND owner = :owner AND tier = :tier;

@@ -171,5 +171,5 @@ WHERE owner = :owner AND (deleted_at IS NOT NULL) = :deleted
 ORDER BY occurred_at, id;
 
 -- name: touch
-UPDATE memories SET access_count = access_count + :reads, accessed_at = :at
-WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
+UPDATE memories SET access_count = access_count + r.value, accessed_at = :at FROM json_each(:reads) r
+WHERE owner = :owner AND memories.id = r.key AND (:any_project OR project IS NULL OR project = :scope_project);

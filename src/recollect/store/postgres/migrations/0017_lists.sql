@@ -1,0 +1,3 @@
+-- `memories_forgotten` begins like this one and is of the same rows.
+
+DROP INDEX memories_deleted;
