@@ -399,6 +399,7 @@ def run(report: Report, options: argparse.Namespace, store: str, folder: Path, u
     opened = open_store(settings)
     if not opened.sessions.find(scope, limit=1):
         build(opened, scope, options.memories, options.sessions)
+        opened.keeping.vacuum()  # as `recollect maintain` does every night
     has = known(opened, scope, options.asks)
     opened.close()
     with visitor(settings, UNSET if real else MiniLMShaped()) as (browser, served):

@@ -191,6 +191,13 @@ def config_path(env: Mapping[str, str]) -> Path:
     return Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "recollect" / "config.toml"
 
 
+def missing_config(env: Mapping[str, str] | None = None) -> Path | None:
+    """The file that RECOLLECT_CONFIG names, where there is none: nothing that was meant to be set is."""
+    env = os.environ if env is None else env
+    named = env.get("RECOLLECT_CONFIG")
+    return Path(named) if named and not Path(named).exists() else None
+
+
 def load(env: Mapping[str, str] | None = None, **arguments: Any) -> Loaded:
     """The settings in force; arguments that are None are as if not given."""
     env = os.environ if env is None else env

@@ -120,6 +120,23 @@ def test_a_data_directory_that_cannot_be_made_is_found(cli: Cli, tmp_path: Path)
     assert "All is well" not in cli("doctor", "--data-dir", str(tmp_path / "file" / "data")).out
 
 
+@pytest.mark.parametrize("verb", ["serve", "worker"])
+def test_settings_that_are_not_where_they_are_said_to_be_are_found(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """A service would start with a memory that is not its own; whoever asks by hand is told by doctor."""
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(file))
+    ran = cli("doctor", "--data-dir", str(tmp_path / "none"))
+    assert ran.code == 1
+    assert f"RECOLLECT_CONFIG names {file}, which is not there" in " ".join(ran.out.split())
+    refused = cli(verb, "--data-dir", str(tmp_path / "none"))
+    assert refused.code == 2
+    assert "which is not there" in refused.err
+    cli("config", "set", "recall_limit", "7")
+    assert "RECOLLECT_CONFIG" not in cli("doctor", "--data-dir", str(tmp_path / "none")).out
+
+
 def test_open_permissions_are_found(cli: Cli, data: Path) -> None:
     data.chmod(0o755)
     ran, found = doctor(cli, data)

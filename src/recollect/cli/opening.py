@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from recollect.facade import Recollect
 
 
+NO_CONFIG = "Correct the variable, or write the file: `recollect config set NAME VALUE` does."
+
+
 class Place(NamedTuple):
     """Where a command works: the settings in force, the scope, and which rule gave its project."""
 
@@ -125,3 +128,12 @@ def _of_directory(loaded: Loaded) -> tuple[str | None, str, str | None]:
     except FileNotFoundError:
         return None, "the working directory is gone", None
     return found.name, found.rule, found.directory
+
+
+def require_config() -> None:
+    """A service whose settings are not where it was told to look would start with a memory that is not its own."""
+    from recollect.settings import missing_config
+
+    missing = missing_config()
+    if missing is not None:
+        raise InvalidInput(f"RECOLLECT_CONFIG names {missing}, which is not there", hint=NO_CONFIG)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.cli.findings import Finding, tell
-from recollect.cli.opening import Place, find_place, open_place
+from recollect.cli.opening import NO_CONFIG, Place, find_place, open_place
 from recollect.cli.wording import counted, in_words
 from recollect.errors import RecollectError, StoreCorrupt
 
@@ -44,11 +44,20 @@ def run(args: Namespace, console: Output) -> int:
 def findings(place: Place, *, deep: bool = False) -> list[Finding]:
     """All that is looked at, and how it is; nothing is changed."""
     covered: list[Covered] = []
-    looked = [*_directory(place), *_database(place, covered, deep=deep), *_embedder(place)]
+    looked = [*_settings(), *_directory(place), *_database(place, covered, deep=deep), *_embedder(place)]
     return [*looked, *_language_model(place), *_bus(place), *_agents(place, covered)]
 
 
 # -- looking -----------------------------------------------------------------------------------------------------------
+
+
+def _settings() -> list[Finding]:
+    from recollect.settings import missing_config
+
+    missing = missing_config()
+    if missing is None:
+        return []
+    return [Finding("settings", "bad", f"RECOLLECT_CONFIG names {missing}, which is not there", NO_CONFIG)]
 
 
 def _directory(place: Place) -> list[Finding]:

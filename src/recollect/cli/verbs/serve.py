@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from recollect.cli.opening import find_place
+from recollect.cli.opening import find_place, require_config
 from recollect.cli.values import whole
 from recollect.errors import InvalidInput
 
@@ -39,6 +39,7 @@ def configure(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, console: Output) -> int:
     _require_packages()
+    require_config()
     from recollect.http.serve import Plan, serve
 
     settings = find_place(args, everywhere=True).loaded.settings

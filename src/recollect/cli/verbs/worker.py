@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from recollect.cli.opening import find_place
+from recollect.cli.opening import find_place, require_config
 from recollect.cli.values import whole
 from recollect.errors import InvalidInput
 from recollect.stopping import Stop, asked_to_stop
@@ -54,6 +54,7 @@ def run(args: Namespace, console: Output) -> int:
 
     if not 1 <= args.threads <= 64:
         raise InvalidInput("--threads is 1 to 64")
+    require_config()
     place = find_place(args, everywhere=True)
     if not args.once:  # else somebody reads along, or a timer keeps what it says
         logs.set_up(requests=False)

@@ -200,8 +200,9 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
 
 -- The documents of this transaction's owner that hold these stems: which of them, how often (in steps), how long it is.
 -- A function, because a policy would keep the planner from the index: full-text match is not leak-proof. The owner is part
--- of every lexeme and comes from `enter`, not from who calls. A stem is looked up once, whatever its step: in which it
--- counts is seen in the document. Without steps nobody looks.
+-- of every lexeme and comes from `enter`, not from who calls. A stem is looked up once, and in which step it counts is seen
+-- in the document; but turns are long, and looking into one costs more than looking up each step. Without steps nobody
+-- asks how often.
 CREATE OR REPLACE FUNCTION matches(_tier text, _words text[], _steps float8[])
 RETURNS TABLE (word integer, times float8, doc bigint, size integer)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
@@ -214,6 +215,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
     SELECT word, (quote_literal(stem || '~') || ':*')::tsquery AS lexeme,
       ARRAY(SELECT quote_literal(stem || '~' || step)::tsquery FROM generate_series(1, cardinality(_steps)) step) AS steps
     FROM (SELECT left(_tier, 1) || current_owner() || 'x' || name AS stem, word FROM unnest(_words) WITH ORDINALITY a (name, word)) o
+    WHERE _tier <> 'turn' OR _steps IS NULL
     OFFSET 0  -- made once for each stem
   ) a
   CROSS JOIN LATERAL (
@@ -222,6 +224,17 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
       AND w.search @@ a.lexeme
     OFFSET 0  -- each stem by the index: else the planner may compare every document with every lexeme
   ) w
+  UNION ALL
+  SELECT a.word::integer, s.times, w.doc, w.size
+  FROM unnest(_words) WITH ORDINALITY a (stem, word)
+  CROSS JOIN unnest(_steps) WITH ORDINALITY s (times, step)
+  CROSS JOIN LATERAL (
+    SELECT w.doc, w.size FROM words w
+    WHERE {words_of} AND w.owner + 0 = current_owner()
+      AND w.search @@ (quote_literal(left(_tier, 1) || current_owner() || 'x' || a.stem || '~' || s.step))::tsquery
+    OFFSET 0
+  ) w
+  WHERE _tier = 'turn'
 $$;
 
 -- Whoever changes vectors counts them, whatever program it is of: each time the stamp of the owner's tier is the next.
