@@ -1,3 +1,3 @@
 -- `memories_forgotten` begins like this one and is of the same rows.
 
-DROP INDEX memories_deleted;
+DROP INDEX IF EXISTS memories_deleted;
