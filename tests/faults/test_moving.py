@@ -52,12 +52,28 @@ def make(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Make]:
         store.close()
 
 
-@pytest.fixture(params=list(WAYS.values()), ids=list(WAYS))
-def pair(request: pytest.FixtureRequest, make: Make) -> tuple[Movable, Movable]:
-    """A filled store and an empty one."""
-    source, target = (make(kind) for kind in request.param)
+def _pair(kinds: tuple[str, str], make: Make) -> tuple[Movable, Movable]:
+    source, target = (make(kind) for kind in kinds)
     fill(source)
     return source, target
+
+
+@pytest.fixture(params=list(WAYS.values()), ids=list(WAYS))
+def every_pair(request: pytest.FixtureRequest, make: Make) -> tuple[Movable, Movable]:
+    """A filled store and an empty one, of every kind."""
+    return _pair(request.param, make)
+
+
+# From server to server takes longest, and does nothing that into one and out of one do not.
+@pytest.fixture(
+    params=[
+        pytest.param(kinds, id=way, marks=[pytest.mark.soak] if way == "server to server" else [])
+        for way, kinds in WAYS.items()
+    ]
+)
+def pair(request: pytest.FixtureRequest, make: Make) -> tuple[Movable, Movable]:
+    """A filled store and an empty one."""
+    return _pair(request.param, make)
 
 
 def states(moved: list[moving.Moved]) -> set[str]:
@@ -81,8 +97,8 @@ def same(source: Movable, target: Movable) -> None:
     assert target.keeping.health(deep=True).checks == {}
 
 
-def test_a_moved_store_is_the_same_store(pair: tuple[Movable, Movable]) -> None:
-    source, target = pair
+def test_a_moved_store_is_the_same_store(every_pair: tuple[Movable, Movable]) -> None:
+    source, target = every_pair
     moved = move(source, target, now=LATER)
     assert states(moved) == {"moved"}
     assert {(one.tenant, one.user) for one in moved} >= {("acme", "ann"), ("acme", "bob"), ("other", "ann")}
