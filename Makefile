@@ -25,7 +25,7 @@ demo: $(READY) $(WEIGHTS)/model.safetensors  ## install, then remember and recal
 	$(BIN)/recollect demo --model-dir $(WEIGHTS)
 
 # The hash seed is fixed so that every worker collects the same tests; a file's tests stay together, in the order that
-# tests/conftest.py gives (the long ones first). Two workers more than there are processors: part of it is waiting; a third gains nothing.
+# tests/conftest.py gives (the long ones first). Two workers more than there are processors: part of it is waiting.
 WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 test: lint $(WEIGHTS)/model.safetensors  ## everything
 	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not soak"

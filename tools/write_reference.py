@@ -51,7 +51,8 @@ def settings_reference() -> str:
     lines += [
         "`recollect config` shows the values in force and where each came from; `recollect config set NAME VALUE`"
     ]
-    lines += ["writes one. The file is `~/.config/recollect/config.toml` unless `RECOLLECT_CONFIG` names another.", ""]
+    lines += ["writes one. The file is `~/.config/recollect/config.toml` unless `RECOLLECT_CONFIG` names another."]
+    lines += ["Where that one is not there, `serve` and `worker` refuse to start, and `recollect doctor` says so.", ""]
     lines += ["| setting | variable | default | meaning |", "|---|---|---|---|"]
     for item in fields(settings.Settings):
         variable = settings.PREFIX + item.name.upper()

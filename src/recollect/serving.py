@@ -241,7 +241,7 @@ def _sized(settings: Settings) -> Settings:
     """With as many threads as suit the store, unless the operator chose.
 
     A file is written by one at a time, and whoever writes it needs the interpreter's lock: the fewer others want that,
-    the sooner the next can write. On a server a few more, since some wait for it: of 12, each costs a fifth more.
+    the sooner the next can write. On a server a few more, since some wait for it: of 12, each costs a sixth more.
     """
     threads = settings.serve_threads or (SERVER_THREADS if settings.database_url else FILE_THREADS)
     return replace(settings, serve_threads=threads, serve_at_once=settings.serve_at_once or max(1, threads * 2 // 3))

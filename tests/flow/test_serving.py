@@ -57,6 +57,21 @@ def test_reads_of_many_memories_are_one_count(open_serving: Callable[..., Servin
     assert serving.memory(ANN).get(kept.id).access_count == 5
 
 
+def test_reads_are_written_down_while_it_runs(
+    open_serving: Callable[..., Serving], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.serving.FLUSH_SECONDS", 0.02)
+    monkeypatch.setattr("recollect.serving.COUNT_SECONDS", 0.1)
+    serving = open_serving()
+    kept = serving.memory(ANN).remember("the deploy is on fridays")
+    serving.start()
+    assert serving.memory(ANN).recall("when is the deploy", abstain=False).hits
+    until = time.monotonic() + 20
+    while serving.memory(ANN).get(kept.id).access_count == 0:
+        assert time.monotonic() < until, "nobody wrote it down"
+        time.sleep(0.02)
+
+
 def test_a_question_is_answered_when_its_count_cannot_be_written_down(
     open_serving: Callable[..., Serving], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,20 +201,21 @@ def test_what_threads_share_is_loaded_before_there_are_threads(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("chosen", "threads", "at_once"),
+    ("chosen", "file", "server"),
     [
-        ({}, 4, 2),
-        ({"serve_threads": 9}, 9, 6),
-        ({"serve_threads": 9, "serve_at_once": 9}, 9, 9),
-        ({"serve_threads": 1}, 1, 1),
+        ({}, (4, 2), (6, 4)),
+        ({"serve_threads": 9}, (9, 6), (9, 6)),
+        ({"serve_threads": 9, "serve_at_once": 9}, (9, 9), (9, 9)),
+        ({"serve_threads": 1}, (1, 1), (1, 1)),
     ],
-    ids=["a file", "threads chosen", "both chosen", "one thread"],
+    ids=["nothing chosen", "threads chosen", "both chosen", "one thread"],
 )
-def test_a_file_is_worked_on_by_few_at_once_unless_the_operator_chose(
-    tmp_path: Path, chosen: dict[str, Any], threads: int, at_once: int
+def test_a_store_is_worked_on_by_few_at_once_unless_the_operator_chose(
+    open_serving: Callable[..., Serving],
+    each_store: str,
+    chosen: dict[str, Any],
+    file: tuple[int, int],
+    server: tuple[int, int],
 ) -> None:
-    serving = Serving(load(data_dir=tmp_path / "data", **chosen).settings, hosted=True)
-    try:
-        assert (serving.settings.serve_threads, serving.settings.serve_at_once) == (threads, at_once)
-    finally:
-        serving.close()
+    found = open_serving(**chosen).settings
+    assert (found.serve_threads, found.serve_at_once) == (server if each_store else file)

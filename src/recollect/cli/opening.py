@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from recollect.errors import InvalidInput
 from recollect.model import Scope, check_id
-from recollect.settings import Loaded, load
+from recollect.settings import Loaded, load, missing_config
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.facade import Recollect
-
-
-NO_CONFIG = "Correct the variable, or write the file: `recollect config set NAME VALUE` does."
 
 
 class Place(NamedTuple):
@@ -130,10 +127,17 @@ def _of_directory(loaded: Loaded) -> tuple[str | None, str, str | None]:
     return found.name, found.rule, found.directory
 
 
+def config_problem() -> InvalidInput | None:
+    """What is wrong with where the settings are said to be, if anything."""
+    missing = missing_config()
+    if missing is None:
+        return None
+    hint = "Correct the variable, or write the file: `recollect config set NAME VALUE` does."
+    return InvalidInput(f"RECOLLECT_CONFIG names {missing}, which is not there", hint=hint)
+
+
 def require_config() -> None:
     """A service whose settings are not where it was told to look would start with a memory that is not its own."""
-    from recollect.settings import missing_config
-
-    missing = missing_config()
-    if missing is not None:
-        raise InvalidInput(f"RECOLLECT_CONFIG names {missing}, which is not there", hint=NO_CONFIG)
+    problem = config_problem()
+    if problem is not None:
+        raise problem

@@ -67,7 +67,9 @@ def without_secrets(given: Mapping[str, Any], settings: Settings) -> tuple[dict[
             require_storable(clean[name], name)
             clean[name] = privacy.text(clean[name])
     if isinstance(clean.get("content"), str) and not clean["content"].replace(PRIVATE, "").strip():
-        raise InvalidInput("content is private as a whole" if privacy.counts["private"] else "content is empty")
+        if privacy.counts["private"]:
+            raise InvalidInput("content is private as a whole", hint="Leave something outside of <private>…</private>.")
+        raise InvalidInput("content is empty")
     if clean.get("meta"):
         clean["meta"] = privacy.value(clean["meta"])
     if clean.get("tags"):

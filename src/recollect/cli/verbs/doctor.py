@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from recollect.cli.findings import Finding, tell
-from recollect.cli.opening import NO_CONFIG, Place, find_place, open_place
+from recollect.cli.opening import Place, config_problem, find_place, open_place
 from recollect.cli.wording import counted, in_words
 from recollect.errors import RecollectError, StoreCorrupt
 
@@ -52,12 +52,8 @@ def findings(place: Place, *, deep: bool = False) -> list[Finding]:
 
 
 def _settings() -> list[Finding]:
-    from recollect.settings import missing_config
-
-    missing = missing_config()
-    if missing is None:
-        return []
-    return [Finding("settings", "bad", f"RECOLLECT_CONFIG names {missing}, which is not there", NO_CONFIG)]
+    problem = config_problem()
+    return [] if problem is None else [Finding("settings", "bad", str(problem), problem.hint)]
 
 
 def _directory(place: Place) -> list[Finding]:

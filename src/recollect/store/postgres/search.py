@@ -240,7 +240,7 @@ class PostgresSearch(RowSearch):
         limit: int,
         rarest: int | None,
     ) -> list[Match] | None:
-        """The best by words of which some have to be counted first, in one query; None where that is not to be done."""
+        """The best by words, counted in the same query; None: all were counted before, or too few of them tell much."""
         known = self._known(rows, tier, words, size)
         most = _most(words, size)
         looked = [word for word in words if known.get(word, 0) <= most]
