@@ -283,9 +283,11 @@ def _differing(signs: Signs, asked: Signs) -> NDArray[np.uint16]:
 
 
 def _dot(rows: Matrix, query: Matrix, which: NDArray[np.int64] | None = None) -> Matrix:
-    """rows @ query in blocks too small for the BLAS to start threads over: waiting for a second core costs more."""
-    out: Matrix = np.empty(len(rows) if which is None else len(which), dtype=np.float32)
+    """Each row times the question, row by row: that reads them once, in half the time of one product of them all."""
+    if which is None:
+        return np.vecdot(rows, query)
+    out: Matrix = np.empty(len(which), dtype=np.float32)
     for start in range(0, len(out), _BLOCK):
         part = slice(start, start + _BLOCK)
-        np.dot(rows[part] if which is None else rows[which[part]], query, out=out[part])
+        np.vecdot(rows[which[part]], query, out=out[part])
     return out
