@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from recollect.errors import InvalidInput
 from recollect.recall.dates import window
 from recollect.recall.diversify import pick
-from recollect.recall.fuse import Blend, beside, dated, normalised, own_scores
+from recollect.recall.fuse import Blend, beside, dated, normalising, own_scores
 from recollect.recall.profile import PROFILES, profile_named
 from recollect.store.port import Match, Surroundings, TermWeights
 
@@ -51,9 +51,9 @@ def test_a_final_score_is_from_0_to_1_and_rises_with_each_part(a: float, b: floa
 def test_a_word_everyone_says_still_counts_in_a_tiny_store() -> None:
     """FTS5 gives almost nothing for a word in most rows; held against the same words it is a full match."""
     tiny = TermWeights(scored=2e-6, known=0.6, asked=0.6)
-    assert normalised(2e-6, tiny) == pytest.approx(1.0)
+    assert 2e-6 * normalising(tiny) == pytest.approx(1.0)
     half_unknown = TermWeights(scored=2e-6, known=0.6, asked=2.0)
-    assert normalised(2e-6, half_unknown) == pytest.approx(0.3)
+    assert 2e-6 * normalising(half_unknown) == pytest.approx(0.3)
 
 
 def test_a_turn_gains_from_the_turns_beside_it_and_an_isolated_one_keeps_its_score() -> None:

@@ -6,8 +6,8 @@ In: texts. Out: one row per text, in the same order, each of length one. Nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from recollect.errors import BadVector
 
@@ -34,16 +34,13 @@ class Embedder(Protocol):
         ...
 
 
-@runtime_checkable
-class AskedOtherwise(Protocol):
-    """An embedder that has another one for questions, whose vectors may be held against its own."""
-
-    def questions(self) -> Embedder: ...
-
-
 def for_questions(embedder: Embedder) -> Embedder:
-    """Who embeds questions: most embedders themselves. What it makes is compared, and never kept."""
-    return embedder.questions() if isinstance(embedder, AskedOtherwise) else embedder
+    """Who embeds questions: most embedders themselves, or another that they name with `questions()`.
+
+    What that one makes is compared with their own, and never kept.
+    """
+    questions: Callable[[], Embedder] | None = getattr(embedder, "questions", None)
+    return embedder if questions is None else questions()
 
 
 def check_vectors(array: Any, n: int, dim: int) -> NDArray[np.float32]:

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from recollect.clock import age_days, age_label, iso
 from recollect.distill.values.sayings import rank_of
 from recollect.model import Evidence, Hit, Memory, Parts, Recall, Scope, Tier
 from recollect.recall import diversify, silence
 from recollect.recall.caveats import disputes, grounded
-from recollect.recall.dates import window
-from recollect.recall.fuse import Blend, Scored, beside, dated, normalised, own_scores
-from recollect.recall.names import words_of
+from recollect.recall.dates import Window, window
+from recollect.recall.fuse import Blend, Scored, beside, dated, normalising, own_scores
+from recollect.recall.names import Words, words_of
 from recollect.recall.profile import Profile
 from recollect.recall.usefulness import usefulness
 from recollect.store.port import Document, Filter, Store
@@ -46,8 +46,17 @@ class Question:
     blend: Blend = field(default_factory=Blend)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Read(NamedTuple):
+    """The question as it is read: what is looked for in it is looked for once."""
+
+    question: Question
+    vector: Matrix | None
+    terms: Sequence[str]
+    span: Window | None  # the time it names
+    words: Words
+
+
+class _Candidate(NamedTuple):
     document: Document
     scored: Scored
     parts: Parts
@@ -70,10 +79,10 @@ def _answer(
     store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None, look: Look | None
 ) -> Recall:
     mode: Literal["hybrid", "lexical"] = "lexical" if vector is None else "hybrid"
-    terms = query_terms(question.text)
+    read = _Read(question, vector, query_terms(question.text), window(question.text), words_of(question.text))
     ranked: list[_Candidate] = []
     for tier in question.tiers:
-        ranked += _best_of(store, scope, tier, terms, question, vector)
+        ranked += _best_of(store, scope, tier, read)
     ranked = _weightiest_first(ranked)
     ranked.sort(key=lambda one: (-one.parts.final, -one.scored.similarity, one.document.occurred_at, one.document.id))
     good = _close_enough(store, scope, ranked, hybrid=vector is not None) if question.abstain else ranked
@@ -88,17 +97,16 @@ def _answer(
     return Recall(question.text, hits, abstained, mode, "; ".join([*said, *([note] if note else [])]) or None)
 
 
-def _best_of(
-    store: Store, scope: Scope, tier: Tier, terms: Sequence[str], question: Question, vector: Matrix | None
-) -> list[_Candidate]:
+def _best_of(store: Store, scope: Scope, tier: Tier, read: _Read) -> list[_Candidate]:
     """The best of a tier, with their final scores.
 
     Where nothing narrows, nearly all that is found holds: it is enough to look at the few that count. When too few of
     them hold, the legs are asked again, for what does.
     """
+    question = read.question
     wanted = max(FEWEST, question.limit * POOL)
-    if scope.project is None and not question.where.narrows and window(question.text) is None:
-        scored = _search(store, scope, tier, terms, question, vector, None)
+    if scope.project is None and not question.where.narrows and read.span is None:
+        scored = _search(store, scope, tier, read, None)
         found: list[Document] = []
         for at in range(0, len(scored), wanted):
             some = store.search.documents(scope, tier, [one.doc for one in scored[at : at + wanted]])
@@ -106,41 +114,33 @@ def _best_of(
             if len(found) >= wanted:
                 break
         if len(found) >= min(wanted, len(scored)):
-            return _rank(store, scope, found[:wanted], scored, question)
-    scored = _search(store, scope, tier, terms, question, vector, question.where)
+            return _rank(store, scope, found[:wanted], scored, read)
+    scored = _search(store, scope, tier, read, question.where)
     found = store.search.documents(scope, tier, [one.doc for one in scored[:wanted]])
-    return _rank(store, scope, found, scored, question)
+    return _rank(store, scope, found, scored, read)
 
 
-def _search(
-    store: Store,
-    scope: Scope,
-    tier: Tier,
-    terms: Sequence[str],
-    question: Question,
-    vector: Matrix | None,
-    where: Filter | None,
-) -> list[Scored]:
+def _search(store: Store, scope: Scope, tier: Tier, read: _Read, where: Filter | None) -> list[Scored]:
     """Every document either leg found, with its similarity, best first."""
+    question, vector, terms = read.question, read.vector, read.terms
     wanted = max(CANDIDATES, question.limit * POOL)
     lexical = store.search.lexical(scope, tier, terms, where, wanted)
     semantic = [] if vector is None else store.search.semantic(scope, tier, vector, where, wanted)
     if not lexical and not semantic:
         return []
-    weights = store.search.weigh(scope, tier, terms)
-    words = {match.doc: normalised(match.score, weights) for match in lexical}
+    share = normalising(store.search.weigh(scope, tier, terms))
+    words = {match.doc: match.score * share for match in lexical}
     cosines = {match.doc: match.score for match in semantic}
     if vector is not None:
         cosines |= store.search.cosines(scope, tier, vector, [doc for doc in words if doc not in cosines])
     own = own_scores(words, cosines, hybrid=vector is not None, blend=question.blend)
-    gains = _beside(store, scope, own, question, vector) if tier == "turn" else {}
-    span = window(question.text)
-    extra = {} if span is None else dated([*lexical, *semantic], iso(span[0]), iso(span[1]), question.blend)
-    scored = [
-        Scored(doc, words.get(doc, 0.0), cosines.get(doc), score, score + gains.get(doc, 0.0) + extra.get(doc, 0.0))
-        for doc, score in own.items()
-    ]
-    return sorted(scored, key=lambda one: (-one.similarity, one.doc))
+    more = _beside(store, scope, own, question, vector) if tier == "turn" else {}
+    if read.span is not None:
+        first, last = read.span
+        for doc, gain in dated([*lexical, *semantic], iso(first), iso(last), question.blend).items():
+            more[doc] = more.get(doc, 0.0) + gain
+    order = sorted([(-score - more.get(doc, 0.0), doc) for doc, score in own.items()])
+    return [Scored(doc, words.get(doc, 0.0), cosines.get(doc), own[doc], -least) for least, doc in order]
 
 
 def _beside(
@@ -156,18 +156,17 @@ def _beside(
 
 
 def _rank(
-    store: Store, scope: Scope, documents: Sequence[Document], scored: Sequence[Scored], question: Question
+    store: Store, scope: Scope, documents: Sequence[Document], scored: Sequence[Scored], read: _Read
 ) -> list[_Candidate]:
     """Documents with their final scores. Importance, recency and use lift a hit, never find one."""
-    best = {one.doc: one for one in scored}
+    question, best = read.question, {one.doc: one for one in scored}
     profile, now = question.profile, question.where.as_of or question.where.now
-    asked = words_of(question.text)
     memories = [one.id for one in documents if one.memory is not None]
     verdicts = store.use.verdicts(scope, memories) if memories else {}
     found = []
     for document in documents:
         one = best[document.doc]
-        named = document.memory is not None and any(map(asked.says, document.memory.tags))
+        named = document.memory is not None and any(map(read.words.says, document.memory.tags))
         similarity = one.similarity + (question.blend.named if named else 0.0)
         recency = profile.recency_of(age_days(document.occurred_at, now))
         said = verdicts.get(document.id)
@@ -199,7 +198,7 @@ def _behind(one: _Candidate, told: Mapping[str, Mapping[tuple[bool, int], float]
     above = [score for weight, score in told[memory.slot].items() if weight > _weight(memory)]
     if not above:
         return one
-    return replace(one, parts=replace(one.parts, final=min(one.parts.final, max(above) * _BEHIND)))
+    return one._replace(parts=replace(one.parts, final=min(one.parts.final, max(above) * _BEHIND)))
 
 
 def _weight(memory: Memory) -> tuple[bool, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal
 
 from recollect.clock import parse_time
@@ -82,11 +83,16 @@ def _searched(tiers: tuple[Tier, ...], where: Filter) -> tuple[Tier, ...]:
 
 
 def _profile(name: str, settings: Settings, weights: Mapping[str, float] | None) -> Profile:
-    if settings.decay not in ("hyperbolic", "exponential"):
+    chosen = _shaped(name, settings.decay, settings.decay_factor, settings.use_half_life_days)
+    return weighed(chosen, weights) if name == OWN else chosen
+
+
+@lru_cache(maxsize=16)
+def _shaped(name: str, decay: str, factor: float, half_life: float) -> Profile:
+    """A profile with the settings' way of forgetting."""
+    if decay not in ("hyperbolic", "exponential"):
         raise InvalidInput("decay must be hyperbolic or exponential")
-    decay: Literal["hyperbolic", "exponential"] = "exponential" if settings.decay == "exponential" else "hyperbolic"
-    half_life = settings.use_half_life_days
     if half_life <= 0:
         raise InvalidInput("use_half_life_days must be more than 0")
-    chosen = replace(profile_named(name), decay=decay, decay_factor=settings.decay_factor, use_half_life=half_life)
-    return weighed(chosen, weights) if name == OWN else chosen
+    way: Literal["hyperbolic", "exponential"] = "exponential" if decay == "exponential" else "hyperbolic"
+    return replace(profile_named(name), decay=way, decay_factor=factor, use_half_life=half_life)

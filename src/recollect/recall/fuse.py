@@ -35,11 +35,11 @@ class Scored(NamedTuple):
     similarity: float
 
 
-def normalised(score: float, weights: TermWeights) -> float:
-    """A lexical score as a share of what the whole question could have scored; a little over 1 at the most."""
+def normalising(weights: TermWeights) -> float:
+    """What makes a lexical score a share of what the whole question could have scored; a little over 1 at the most."""
     if weights.scored <= 0 or weights.asked <= 0:
         return 0.0
-    return score * weights.known / weights.scored / weights.asked
+    return weights.known / weights.scored / weights.asked
 
 
 def own_scores(
@@ -48,11 +48,14 @@ def own_scores(
     """What each document scores by itself."""
     if not hybrid:
         return dict(words)
-    scale = 1.0 + blend.lexical
-    return {
-        doc: (blend.lexical * words.get(doc, 0.0) + max(0.0, cosines.get(doc, 0.0))) / scale
-        for doc in {**words, **cosines}
-    }
+    scale, share = 1.0 + blend.lexical, blend.lexical
+    own = {doc: share * score / scale for doc, score in words.items()}
+    for doc, cosine in cosines.items():
+        if cosine > 0.0:
+            own[doc] = own.get(doc, 0.0) + cosine / scale
+        else:
+            own.setdefault(doc, 0.0)
+    return own
 
 
 def beside(own: Mapping[int, float], surroundings: Sequence[Surroundings], blend: Blend) -> dict[int, float]:

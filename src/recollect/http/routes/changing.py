@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query, Response
+from fastapi import Body, Path, Query, Response
 
 from recollect.errors import InvalidInput
+from recollect.http.answering import Router
 from recollect.http.routes.common import TAGGED, IfMatch, Who, etag, expected, opened, session_of
 from recollect.http.schemas.asking import Forgetting, Whose
 from recollect.http.schemas.memories import (
@@ -25,9 +26,9 @@ Id = Annotated[MemoryId, Path(description="The id of a memory.")]
 SessionPath = Annotated[SessionId, Path(description="The id of a session; a slash in it is sent as %2F or as it is.")]
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """Changes to memories and sessions."""
-    routes = APIRouter(tags=["memories"])
+    routes = Router(tags=["memories"])
     routes.patch("/memories/{memory_id}", responses=TAGGED)(change_memory)
     routes.post("/memories/{memory_id}/confirm", responses=TAGGED)(confirm_memory)
     routes.post("/memories/{memory_id}/restore", responses=TAGGED)(restore_memory)

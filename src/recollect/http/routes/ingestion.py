@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 from pydantic import ValidationError
 
 from recollect.errors import RecollectError, StoreError
 from recollect.facade import Recollect
+from recollect.http.answering import Router
 from recollect.http.asked import Asked
 from recollect.http.errors import Refused, invalid, refusal_of
 from recollect.http.routes import changing
@@ -38,9 +39,9 @@ _NOT_THEIRS = (
 )
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """The routes of the ingestion role, but for tasks."""
-    routes = APIRouter(tags=["ingestion"])
+    routes = Router(tags=["ingestion"])
     known: dict[int | str, dict[str, Any]] = {200: {"model": Ingested, "description": "It was known already."}}
     routes.post("/ingest", status_code=201, responses=known)(ingest)
     routes.post("/ingest/batch")(ingest_batch)

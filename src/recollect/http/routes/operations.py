@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.clock import iso
+from recollect.http.answering import Router
 from recollect.http.apipage import POLICY, page
 from recollect.http.asked import Asked, asked, asked_if_known
 from recollect.http.errors import Refused
@@ -25,9 +26,9 @@ _HEALTH: dict[int | str, dict[str, Any]] = {
 }
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """The routes."""
-    routes = APIRouter(tags=["operations"])
+    routes = Router(tags=["operations"])
     health = Health()
 
     @routes.get("/health", summary="Whether work gets done", responses=_HEALTH)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Path, Query
+from fastapi import Body, Path, Query
 
+from recollect.http.answering import Router
 from recollect.http.routes import paging
 from recollect.http.routes.changing import WhoseQuery
 from recollect.http.routes.common import Who, opened
@@ -26,9 +27,9 @@ from recollect.http.schemas.patterns import (
 PatternPath = Annotated[PatternId, Path(description="The id of a pattern, or its beginning.")]
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """Patterns of the key's user."""
-    routes = APIRouter(tags=["patterns"])
+    routes = Router(tags=["patterns"])
     routes.get("/patterns")(list_patterns)
     routes.get("/patterns/{pattern_id}")(get_pattern)
     routes.post("/patterns/{pattern_id}/approve")(approve_pattern)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import Response
 
+from recollect.http.answering import Router
 from recollect.http.routes.changing import Id, WhoseQuery
 from recollect.http.routes.common import TAGGED, Who
 from recollect.http.routes.retrieval import get_memory
 from recollect.http.schemas.memories import MemoryRecord
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """The one route."""
-    routes = APIRouter(tags=["memories"])
+    routes = Router(tags=["memories"])
     routes.get("/memory/{memory_id}", responses=TAGGED)(get_record)
     return routes
 

@@ -8,11 +8,12 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import orjson
-from fastapi import APIRouter, Query, Response
+from fastapi import Query, Response
 from fastapi.responses import StreamingResponse
 
 from recollect.clock import age_days
 from recollect.facade import Recollect
+from recollect.http.answering import Router
 from recollect.http.asked import Asked
 from recollect.http.routes import paging
 from recollect.http.routes.changing import Id, WhoseQuery
@@ -56,9 +57,9 @@ _FILTERS = (
 )
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """The routes of the retrieval role, but for sessions."""
-    routes = APIRouter(tags=["retrieval"])
+    routes = Router(tags=["retrieval"])
     routes.post("/search")(search)
     routes.post("/context")(context)
     routes.post("/messages")(messages)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
+from recollect.http.answering import Router
 from recollect.http.routes import paging
 from recollect.http.routes.changing import SessionPath, WhoseQuery
 from recollect.http.routes.common import Who, opened, session_of
@@ -23,9 +24,9 @@ from recollect.http.schemas.sessions import (
 from recollect.http.schemas.values import MAX_LIMIT, carried
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """Sessions, to be read. What a session's address ends with stands before the address of the session itself."""
-    routes = APIRouter(tags=["sessions"])
+    routes = Router(tags=["sessions"])
     routes.get("/sessions")(list_sessions)
     routes.get("/sessions/{session_id:path}/history")(session_history)
     routes.get("/sessions/{session_id:path}/gist")(session_gist)

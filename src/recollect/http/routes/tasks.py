@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 
 from recollect.errors import NotFound
+from recollect.http.answering import Router
 from recollect.http.routes import paging
 from recollect.http.routes.changing import WhoseQuery
 from recollect.http.routes.common import Who, opened
@@ -17,9 +18,9 @@ from recollect.http.schemas.values import MemoryId
 TaskPath = Annotated[MemoryId, Path(description="The id of a task.")]
 
 
-def router() -> APIRouter:
+def router() -> Router:
     """Tasks of the key's user."""
-    routes = APIRouter(tags=["tasks"])
+    routes = Router(tags=["tasks"])
     routes.get("/tasks")(list_tasks)
     routes.get("/tasks/{task_id}")(get_task)
     routes.post("/tasks/{task_id}/cancel")(cancel_task)

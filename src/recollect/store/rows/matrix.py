@@ -284,9 +284,10 @@ def _differing(signs: Signs, asked: Signs) -> NDArray[np.uint16]:
 
 def _dot(rows: Matrix, query: Matrix, which: NDArray[np.int64] | None = None) -> Matrix:
     """Each row times the question, row by row: that reads them once, in half the time of one product of them all."""
+    out: Matrix = np.empty(len(rows) if which is None else len(which), dtype=np.float32)
     if which is None:
-        return np.vecdot(rows, query)
-    out: Matrix = np.empty(len(which), dtype=np.float32)
+        np.vecdot(rows, query, out=out)
+        return out
     for start in range(0, len(out), _BLOCK):
         part = slice(start, start + _BLOCK)
         np.vecdot(rows[which[part]], query, out=out[part])

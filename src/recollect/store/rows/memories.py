@@ -22,23 +22,7 @@ from recollect.store.rows.tasks import put_flood_watch
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project, project_row
 from recollect.text import content_hash, dedup_key
 
-# The columns of the view `memory_rows`, in its order.
-_COLUMNS = (
-    "row owner id project kind content why tags importance confidence origin session evidence anchors meta dedup_key "
-    "content_hash occurred_at recorded_at accessed_at access_count version superseded_by superseded_at expires_at "
-    "archived_at deleted_at trust maker slot confirmed_at project_name"
-).split()
-_PROJECT = _COLUMNS.index("project")
-_TIMES = (
-    "occurred_at",
-    "recorded_at",
-    "accessed_at",
-    "superseded_at",
-    "expires_at",
-    "archived_at",
-    "deleted_at",
-    "confirmed_at",
-)
+_PROJECT = 3  # of the columns of `memory_rows`
 _WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
 _INDEXED = ("content", "why", "tags")
 _AUDITED = 100  # ids noted of what was changed in one step
@@ -399,35 +383,50 @@ def _finding(where: Filter) -> str:
 
 
 def memory_of(row: tuple[Any, ...]) -> Memory:
-    """A row of `memory_rows` as a value; its text must match its hash."""
-    at = dict(zip(_COLUMNS, row, strict=True))
-    if bytes.fromhex(content_hash(at["content"])) != at["content_hash"]:
+    """A row of `memory_rows` (its columns in their order) as a value; its text must match its hash."""
+    (
+        _, _, id_, _, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta, _,
+        digest, occurred, recorded, accessed, reads, version, successor, superseded, expires, archived, deleted,
+        trust, maker, slot, confirmed, project,
+    ) = row  # fmt: skip
+    if hashlib.sha256(content.encode()).digest() != digest:
         raise StoreCorrupt(
-            f"memory {at['id']} does not match its hash",
+            f"memory {id_} does not match its hash",
             hint="The file was changed from outside. `recollect doctor --deep` lists every such row.",
         )
     return Memory(
-        id=at["id"],
-        kind=at["kind"],
-        content=at["content"],
-        project=at["project_name"],
-        origin=at["origin"],
-        why=at["why"],
-        tags=tuple(_list(at["tags"])),
-        importance=at["importance"],
-        confidence=at["confidence"],
-        session=at["session"],
-        evidence=tuple(Evidence(**span) for span in _list(at["evidence"])),
-        anchors=tuple(_list(at["anchors"])),
-        meta={} if at["meta"] == "{}" else json.loads(at["meta"]),
-        version=at["version"],
-        access_count=at["access_count"],
-        superseded_by=at["superseded_by"],
-        trust=at["trust"],
-        maker=at["maker"],
-        slot=at["slot"],
-        **{name: at[name] and from_iso(at[name]) for name in _TIMES},
+        id=id_,
+        kind=kind,
+        content=content,
+        project=project,
+        origin=origin,
+        occurred_at=from_iso(occurred),
+        recorded_at=from_iso(recorded),
+        why=why,
+        tags=tuple(_list(tags)),
+        importance=importance,
+        confidence=confidence,
+        session=session,
+        evidence=tuple(Evidence(**span) for span in _list(evidence)),
+        anchors=tuple(_list(anchors)),
+        meta={} if meta == "{}" else json.loads(meta),
+        version=version,
+        accessed_at=_time(accessed),
+        access_count=reads,
+        superseded_by=successor,
+        superseded_at=_time(superseded),
+        expires_at=_time(expires),
+        archived_at=_time(archived),
+        deleted_at=_time(deleted),
+        trust=trust,
+        maker=maker,
+        slot=slot,
+        confirmed_at=_time(confirmed),
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else from_iso(text)
 
 
 def _list(text: str) -> list[Any]:

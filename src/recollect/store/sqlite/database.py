@@ -12,7 +12,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -288,17 +288,19 @@ class Database:
         """One transaction sees every owner's rows."""
         return (None,)
 
-    @contextmanager
-    def read(self, scope: Scope | None) -> Iterator[SqliteTx]:
+    def read(self, scope: Scope | None) -> AbstractContextManager[SqliteTx]:
         """A transaction for reading; its statements see the newest commit each.
 
         In a shared context they see one moment: who was a member when it began reads nothing that came after.
         """
         outer: SqliteTx | None = getattr(self._mine, "reading", None)
         if outer is not None and outer.scope == scope:
-            yield outer
-            return
-        with self.moment() if scope is not None and scope.by is not None else self.reading() as connection:
+            return nullcontext(outer)
+        return self.snapshot(scope) if scope is not None and scope.by is not None else self._newest(scope)
+
+    @contextmanager
+    def _newest(self, scope: Scope | None) -> Iterator[SqliteTx]:
+        with self.reading() as connection:
             yield _begun(connection, scope, self.terms)
 
     @contextmanager
