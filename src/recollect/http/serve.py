@@ -6,6 +6,7 @@ the same command at the end of a line of its own, and one that ends before it is
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -38,6 +39,7 @@ from recollect.web.app import create_served
 if TYPE_CHECKING:
     from recollect.cli.output import Output
 
+COLLECTED = 20_000  # objects that are made before it is looked which of them are needed; Python's own 700 is for scripts
 AGAIN_SECONDS = 1.0  # how long a process that ended is waited for before it is started again
 
 
@@ -79,6 +81,7 @@ def serve(plan: Plan, console: Output) -> int:
             _start_bus(serving, metrics)
             spool = _start_draining(serving) if not plan.hosted and plan.role == "all" else None
         seen = traced(app, tracing, app.template_of)
+        _spare_collector()
         told = (lambda: _ready(plan, where, console), serving.end_work)
         listen(seen, where, serving.settings, *told, handed=plan.inherited is not None)
     finally:
@@ -89,6 +92,13 @@ def serve(plan: Plan, console: Output) -> int:
         serving.close()
         tracing.close()
     return 0
+
+
+def _spare_collector() -> None:
+    """What was made by now stays: it is not looked through again and again for what nobody needs any more."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(COLLECTED, 20, 50)
 
 
 def address_of(where: socket.socket) -> str:
