@@ -39,7 +39,7 @@ from recollect.web.app import create_served
 if TYPE_CHECKING:
     from recollect.cli.output import Output
 
-COLLECTED = 20_000  # objects that are made before it is looked which of them are needed; Python's own 700 is for scripts
+COLLECTED = 20_000  # objects made before it is looked which of them are needed; Python's own 700 is for scripts
 AGAIN_SECONDS = 1.0  # how long a process that ended is waited for before it is started again
 
 

@@ -341,9 +341,9 @@ def _told(memory: Recollect, session: Session, exact: Exact) -> Iterator[Told]:
     groups: dict[tuple[datetime, str, str, str], list[str]] = {}
     for one in shown:
         groups.setdefault((one.at, one.host, one.event, one.block), []).append(one.memory)
-    known = {one: memory.store.memories.get(memory.scope, one) for one in dict.fromkeys(each.memory for each in shown)}
+    known = memory.store.memories.get_many(memory.scope, (each.memory for each in shown))
     for (at, host, event, block), ids in groups.items():
-        there = [kept for one in ids if (kept := known[one]) is not None and kept.deleted_at is None]
+        there = [kept for one in ids if (kept := known.get(one)) is not None and kept.deleted_at is None]
         words = exact(block) if len(there) == len(ids) else None
         if there:
             yield Told(at, host, event, [(one.id, _wording(memory, one, at)) for one in there], words)

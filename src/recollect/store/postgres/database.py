@@ -54,6 +54,7 @@ COLUMNS: Mapping[Tier, Mapping[str, float]] = {
     "gist": {"content": 1.0},
     "turn": {"user": 3.0, "agent": 1.0},
 }
+FEW_TAGGED = 2_000  # memories with a tag up to which looking each of them up is quicker than to look at the newest
 _LONGEST = 200  # characters of a word that are told apart
 
 
@@ -149,6 +150,15 @@ class PostgresTx(Tx):
 
     def many(self, docs: Sequence[int]) -> object:
         return list(docs)
+
+    def tagged(self, owner: int, tags: Sequence[str]) -> list[int] | None:
+        """By the words of tags, which are in the index; None where they have none, or many memories hold them."""
+        words = [stems(index_text(tag)) for tag in tags]
+        if not all(words):
+            return None
+        asked = json.dumps([[word[:_LONGEST] for word in dict.fromkeys(each)] for each in words])
+        found = [row[0] for row in self.run("search.tagged", {"tags": asked, "most": FEW_TAGGED + 1})]
+        return found if len(found) <= FEW_TAGGED else None
 
     def put_notes(self, rows: Sequence[Mapping[str, object]]) -> None:
         told = json.dumps(rows, default=lambda value: f"\\x{value.hex()}")  # bytes as PostgreSQL writes them

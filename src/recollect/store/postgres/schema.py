@@ -29,6 +29,7 @@ COMPATIBLE = 1  # the oldest schema number whose programs can work on the newest
 DEFINERS = (
     *("every_owner()", "waiting(text, integer)", "whose(text, bigint[])", "totals()", "memberships()", "key_of(text)"),
     "matches(text, text[], double precision[])",
+    "tagged(json, integer)",
     *("due_tasks(timestamp with time zone, json, integer)", "tasks_in(text, integer)"),
     *("task_totals(timestamp with time zone)", "tidied(text, timestamp with time zone)"),
     "common_patterns(integer)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -70,6 +70,15 @@ class RowMemories:
                 return None
             found = tx.run("memories.get", {**rows.params(), "id": memory_id}).fetchone()
             return None if found is None else memory_of(found)
+
+    def get_many(self, scope: Scope, memory_ids: Iterable[str]) -> dict[str, Memory]:
+        """Those of these memories that are there, by id."""
+        wanted = list(dict.fromkeys(memory_ids))
+        with self._db.read(scope) as tx:
+            if tx.rows is None or not wanted:
+                return {}
+            found = tx.run("memories.get_many", {**tx.rows.params(), "ids": json.dumps(wanted)})
+            return {memory.id: memory for memory in map(memory_of, found)}
 
     def find(self, scope: Scope, where: Filter, *, limit: int, offset: int = 0) -> list[Memory]:
         """Memories the filter lets through, the newest first."""

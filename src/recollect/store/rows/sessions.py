@@ -120,9 +120,10 @@ class RowSessions:
             rows = tx.rows
             if rows is None:
                 return []
-            params = [{**rows.params(), "key": bytes.fromhex(key)} for key in dict.fromkeys(keys) if _is_key(key)]
-            found = [tx.run("sessions.event_by_key", each).fetchone() for each in params]
-            return [_event(row[0], tuple(row[1:])) for row in found if row is not None]
+            wanted = list(dict.fromkeys(bytes.fromhex(key).hex() for key in keys if _is_key(key)))
+            found = tx.run("sessions.events_by_key", {**rows.params(), "keys": json.dumps(wanted)})
+            events = {row[1].hex(): _event(row[0], tuple(row[1:])) for row in found}
+            return [events[key] for key in wanted if key in events]
 
     def turn(self, scope: Scope, turn_id: str) -> Turn | None:
         """A turn by the key of its first event."""

@@ -122,7 +122,8 @@ def next_run(request: Request, who: Who) -> Response:
     host = host if host in HOOKED else HOOKED[0]
     memory = who.asked.memory(project=check_id(project, "project")) if project else who.memory
     block = memory.standing(host, None if who.hosted else _directory(memory))
-    told = [one for one in (memory.store.memories.get(memory.scope, id_) for id_ in block.ids) if one is not None]
+    known = memory.store.memories.get_many(memory.scope, block.ids)
+    told = [known[one] for one in block.ids if one in known]
     about = memory.store.memories.get(who.memory.scope, id_) if id_ else None
     return who.show(
         "next.html",

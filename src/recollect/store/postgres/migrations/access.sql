@@ -194,7 +194,8 @@ CREATE OR REPLACE FUNCTION totals()
 RETURNS TABLE (sessions bigint, events bigint, turns bigint, gists bigint, memories bigint, vectors bigint, pending bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
 'SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events), (SELECT count(*) FROM turns),
-        (SELECT count(*) FROM gists), (SELECT count(*) FROM memories WHERE deleted_at IS NULL),
+        (SELECT count(*) FROM gists),
+        (SELECT count(*) FROM memories) - (SELECT count(*) FROM memories WHERE deleted_at IS NOT NULL),  -- both by an index
         (SELECT coalesce(sum(vectored), 0)::bigint FROM indexed), (SELECT count(*) FROM pending)
  WHERE current_tenant() IS NULL';
 
@@ -235,6 +236,20 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
     OFFSET 0
   ) w
   WHERE _tier = 'turn'
+$$;
+
+-- The memories of this transaction's owner that hold all words of one of these tags, at most so many. Some only say them.
+CREATE OR REPLACE FUNCTION tagged(_tags json, _most integer) RETURNS SETOF bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
+  SELECT w.doc FROM words w
+  WHERE {words_of} AND w.owner + 0 = current_owner() AND w.tier = 'memory' AND w.search @@ (
+    SELECT string_agg(tag, ' | ')::tsquery FROM (
+      SELECT '(' || string_agg(quote_literal('m' || current_owner() || 'x' || word || '~') || ':*', ' & ') || ')' AS tag
+      FROM json_array_elements(_tags) WITH ORDINALITY t (words, at) CROSS JOIN LATERAL json_array_elements_text(t.words) AS x (word)
+      GROUP BY t.at
+    ) a
+  )
+  LIMIT _most
 $$;
 
 -- Whoever changes vectors counts them, whatever program it is of: each time the stamp of the owner's tier is the next.

@@ -117,8 +117,9 @@ FROM (
   SELECT row, id FROM sessions WHERE tenant = :tenant AND owner = :owner
     AND (:any_project OR project IS NULL OR project = :scope_project::bigint)
   ORDER BY ended_at DESC NULLS LAST LIMIT 10
-) s JOIN events e ON e.tenant = :tenant AND e.owner = :owner AND e.session = s.row AND e.position >
-  (SELECT max(x.position) FROM events x WHERE x.tenant = :tenant AND x.owner = :owner AND x.session = s.row) - :limit
+) s CROSS JOIN LATERAL (
+  SELECT * FROM events WHERE tenant = :tenant AND owner = :owner AND session = s.row ORDER BY position DESC LIMIT :limit
+) e
 ORDER BY e.row DESC LIMIT :limit;
 
 -- name: last_memories

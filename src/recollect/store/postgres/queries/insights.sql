@@ -70,13 +70,14 @@ WHERE t.tenant = :tenant AND t.owner = :owner AND t.state <> 'empty' AND t.sessi
   AND (:project::bigint IS NULL OR s.project = :project) AND (:flavor::text IS NULL OR t.flavor = :flavor)
 ORDER BY t.row DESC LIMIT :files;
 
+-- An array, so that each is looked up in the index; joined, all that the owner has would be read.
 -- name: stored
-SELECT k.value FROM json_array_elements_text(:keys::json) AS k (value)
-WHERE EXISTS (SELECT 1 FROM events e WHERE e.tenant = :tenant AND e.owner = :owner AND e.key = decode(k.value, 'hex'));
+SELECT encode(key, 'hex') FROM events WHERE tenant = :tenant AND owner = :owner
+  AND key = ANY (ARRAY(SELECT decode(value, 'hex') FROM json_array_elements_text(:keys::json)));
 
 -- name: buried
-SELECT k.value FROM json_array_elements_text(:keys::json) AS k (value)
-WHERE EXISTS (SELECT 1 FROM tombstones t WHERE t.tenant = :tenant AND t.owner = :owner AND t.key = decode(k.value, 'hex'));
+SELECT encode(key, 'hex') FROM tombstones WHERE tenant = :tenant AND owner = :owner
+  AND key = ANY (ARRAY(SELECT decode(value, 'hex') FROM json_array_elements_text(:keys::json)));
 
 -- name: recalls
 SELECT day, recalls, abstained, memories FROM recall_days

@@ -3,6 +3,10 @@
 -- name: get
 SELECT {memory} FROM memory_rows WHERE tenant = :tenant AND owner = :owner AND id = :id AND {visible};
 
+-- name: get_many
+SELECT {memory} FROM memory_rows WHERE tenant = :tenant AND owner = :owner AND {visible}
+  AND id = ANY (ARRAY(SELECT json_array_elements_text(:ids::json)));
+
 -- name: twin
 SELECT {memory} FROM memory_rows
 WHERE tenant = :tenant AND owner = :owner AND coalesce(project, 0) = :project AND dedup_key = :dedup_key
@@ -60,6 +64,12 @@ WHERE m.tenant = :tenant AND m.owner = :owner AND m.session = :session::text
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
+-- name: find_given
+SELECT {memory} FROM memory_rows m
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = ANY (:docs::bigint[])
+  {memory_filter}
+ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
+
 -- name: find_of_project
 SELECT {memory} FROM memory_rows m
 WHERE m.tenant = :tenant AND m.owner = :owner AND m.project = :project::bigint
@@ -72,9 +82,13 @@ WHERE m.tenant = :tenant AND m.row = ANY (:docs::bigint[]) AND m.owner = :owner
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
+-- Few are; how few, the planner does not know, and would look for them among all.
 -- name: find_pinned
+WITH pinned AS MATERIALIZED (
+  SELECT row FROM memories WHERE tenant = :tenant AND owner = :owner AND meta ->> 'pinned' IS NOT NULL
+)
 SELECT {memory} FROM memory_rows m
-WHERE m.tenant = :tenant AND m.owner = :owner AND m.meta ->> 'pinned' IS NOT NULL
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = ANY (ARRAY(SELECT row FROM pinned))
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 

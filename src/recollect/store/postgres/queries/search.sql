@@ -170,3 +170,6 @@ SELECT row FROM turns WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND
 
 -- name: session_row
 SELECT row FROM sessions WHERE tenant = :tenant AND owner = :owner AND id = :id;
+
+-- name: tagged
+SELECT doc FROM tagged(:tags::json, :most::integer) AS t (doc);

@@ -127,7 +127,7 @@ FROM (
   ORDER BY position LIMIT nullif(:last::bigint, -1)
 ) e LEFT JOIN transcripts t ON t.tenant = e.tenant AND t.row = e.transcript ORDER BY e.position;
 
--- name: event_by_key
+-- name: events_by_key
 SELECT s.id, e.key, e.kind, e.role, e.origin, e.text, e.text_hash, e.occurred_at, e.recorded_at, e.position, e.meta, e.way, t.name,
   e.raw_at, e.raw_size,
   (SELECT coalesce(json_agg(json_build_array(encode(b.hash, 'hex'), b.media, b.bytes)), '[]') FROM event_bodies eb
@@ -135,7 +135,8 @@ SELECT s.id, e.key, e.kind, e.role, e.origin, e.text, e.text_hash, e.occurred_at
    WHERE eb.tenant = e.tenant AND eb.event = e.row)
 FROM events e JOIN sessions s ON s.tenant = e.tenant AND s.row = e.session
 LEFT JOIN transcripts t ON t.tenant = e.tenant AND t.row = e.transcript
-WHERE e.tenant = :tenant AND e.owner = :owner AND e.key = :key
+WHERE e.tenant = :tenant AND e.owner = :owner
+  AND e.key = ANY (ARRAY(SELECT decode(value, 'hex') FROM json_array_elements_text(:keys::json)))
   AND (:any_project OR s.project IS NULL OR s.project = :scope_project::bigint);
 
 -- name: turn_by_key

@@ -4,6 +4,10 @@
 SELECT * FROM memory_rows
 WHERE owner = :owner AND id = :id AND (:any_project OR project IS NULL OR project = :scope_project);
 
+-- name: get_many
+SELECT * FROM memory_rows
+WHERE owner = :owner AND id IN (SELECT value FROM json_each(:ids)) AND (:any_project OR project IS NULL OR project = :scope_project);
+
 -- name: twin
 SELECT * FROM memory_rows
 WHERE owner = :owner AND ifnull(project, 0) = :project AND dedup_key = :dedup_key

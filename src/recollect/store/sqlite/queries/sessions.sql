@@ -127,13 +127,14 @@ FROM (
   SELECT * FROM events WHERE session = :session AND position > :after AND position <= :until ORDER BY position LIMIT :last
 ) e LEFT JOIN transcripts t ON t.row = e.transcript ORDER BY position;
 
--- name: event_by_key
+-- name: events_by_key
 SELECT s.id, e.key, e.kind, e.role, e.origin, e.text, e.text_hash, e.occurred_at, e.recorded_at, e.position, e.meta, e.way, t.name,
   e.raw_at, e.raw_size,
   (SELECT json_group_array(json_array(lower(hex(b.hash)), b.media, b.bytes)) FROM event_bodies eb
    JOIN bodies b ON b.owner = eb.owner AND b.hash = eb.hash WHERE eb.event = e.row)
 FROM events e JOIN sessions s ON s.row = e.session LEFT JOIN transcripts t ON t.row = e.transcript
-WHERE e.owner = :owner AND e.key = :key AND (:any_project OR s.project IS NULL OR s.project = :scope_project);
+WHERE e.owner = :owner AND e.key IN (SELECT unhex(value) FROM json_each(:keys))
+  AND (:any_project OR s.project IS NULL OR s.project = :scope_project);
 
 -- name: turn_by_key
 SELECT t.row, s.id, p.name, t.occurred_at FROM turns t
