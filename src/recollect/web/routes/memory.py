@@ -121,8 +121,9 @@ def next_run(request: Request, who: Who) -> Response:
     project, host, id_ = (asked.get(name, "") for name in ("project", "host", "memory"))
     host = host if host in HOOKED else HOOKED[0]
     memory = who.asked.memory(project=check_id(project, "project")) if project else who.memory
-    block = memory.standing(host, None if who.hosted else _directory(memory))
-    known = memory.store.memories.get_many(memory.scope, block.ids)
+    with memory.store.together(memory.scope):
+        block = memory.standing(host, None if who.hosted else _directory(memory))
+        known = memory.store.memories.get_many(memory.scope, block.ids)
     told = [known[one] for one in block.ids if one in known]
     about = memory.store.memories.get(who.memory.scope, id_) if id_ else None
     return who.show(

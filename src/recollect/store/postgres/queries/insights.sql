@@ -1,13 +1,18 @@
 -- What a scope did in a stretch of time, in figures. Each statement stays within an index or a bounded number of rows.
 
+-- Each stretch is a stretch of the index; grouping all of them by their day would sort them first.
 -- name: memories
-SELECT to_char(:first::date + n * :step::integer, 'YYYY-MM-DD'), kind, count(*) FROM (
-  SELECT m.kind, ((m.occurred_at AT TIME ZONE 'UTC')::date - :first::date) / :step::integer AS n FROM memories m
-  WHERE m.tenant = :tenant AND m.owner = :owner AND m.kind IN (SELECT json_array_elements_text(:kinds::json))
-    AND m.occurred_at >= (:first::timestamp AT TIME ZONE 'UTC') AND m.occurred_at < (:end::timestamp AT TIME ZONE 'UTC')
+SELECT to_char(b.day, 'YYYY-MM-DD'), k.kind, k.memories FROM (
+  SELECT :first::date + n * :step::integer AS day, least(:first::date + (n + 1) * :step::integer, :end::date) AS after
+  FROM generate_series(0, (:end::date - :first::date - 1) / :step::integer) AS n
+) b CROSS JOIN LATERAL (
+  SELECT m.kind, count(*) AS memories FROM memories m
+  WHERE m.tenant = :tenant AND m.owner = :owner
+    AND m.occurred_at >= (b.day::timestamp AT TIME ZONE 'UTC') AND m.occurred_at < (b.after::timestamp AT TIME ZONE 'UTC')
     AND m.deleted_at IS NULL AND m.superseded_at IS NULL AND m.archived_at IS NULL AND {visible}
     AND (:project::bigint IS NULL OR m.project = :project)
-) seen GROUP BY n, kind ORDER BY n, kind COLLATE "C";
+  GROUP BY m.kind
+) k WHERE k.kind IN (SELECT json_array_elements_text(:kinds::json)) ORDER BY b.day, k.kind COLLATE "C";
 
 -- name: newest
 WITH newest AS MATERIALIZED (

@@ -82,13 +82,9 @@ WHERE m.tenant = :tenant AND m.row = ANY (:docs::bigint[]) AND m.owner = :owner
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
--- Few are; how few, the planner does not know, and would look for them among all.
 -- name: find_pinned
-WITH pinned AS MATERIALIZED (
-  SELECT row FROM memories WHERE tenant = :tenant AND owner = :owner AND meta ->> 'pinned' IS NOT NULL
-)
 SELECT {memory} FROM memory_rows m
-WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = ANY (ARRAY(SELECT row FROM pinned))
+WHERE m.tenant = :tenant AND m.owner = :owner AND m.meta ->> 'pinned' IS NOT NULL
   {memory_filter}
 ORDER BY m.occurred_at DESC, m.id LIMIT :limit OFFSET :offset;
 
@@ -104,11 +100,11 @@ ORDER BY m.deleted_at DESC, m.id LIMIT :limit OFFSET :offset;
 WITH kinds AS MATERIALIZED (SELECT key AS kind, value::float8 AS weight FROM json_each_text(:kinds::json)),
 standing AS (
   SELECT row, kind, importance, occurred_at, confirmed_at, expires_at, 0 AS own FROM memories
-  WHERE tenant = :tenant AND owner = :owner AND project IS NULL
+  WHERE tenant = :tenant AND owner = :owner AND project IS NULL AND kind = ANY (ARRAY(SELECT kind FROM kinds))
     AND trust IN ('user', 'checked') AND deleted_at IS NULL AND superseded_at IS NULL AND archived_at IS NULL
   UNION ALL
   SELECT row, kind, importance, occurred_at, confirmed_at, expires_at, 1 FROM memories
-  WHERE tenant = :tenant AND owner = :owner AND project = :scope_project::bigint
+  WHERE tenant = :tenant AND owner = :owner AND project = :scope_project::bigint AND kind = ANY (ARRAY(SELECT kind FROM kinds))
     AND trust IN ('user', 'checked') AND deleted_at IS NULL AND superseded_at IS NULL AND archived_at IS NULL
 ), best AS MATERIALIZED (
   SELECT s.row, :kind::float8 * k.weight + :importance::float8 * s.importance + :own::float8 * s.own
