@@ -44,6 +44,37 @@ def test_a_memory_comes_back_as_it_was_given(store: Store) -> None:
     assert store.memories.find(ANN, NOW, limit=5) == [FULL]
 
 
+def test_many_memories_are_read_at_once_and_only_ones_own(store: Store) -> None:
+    mine = [memory(f"note {number}") for number in range(3)]
+    elsewhere, theirs = memory("in a project", project="apollo"), memory("of Bob")
+    for one in mine:
+        store.memories.add(ANN, one)
+    store.memories.add(ANN.within("apollo"), elsewhere)
+    store.memories.add(BOB, theirs)
+    ids = [mine[2].id, "no id", mine[0].id, mine[2].id, elsewhere.id, theirs.id, "'); --"]
+    assert store.memories.get_many(ANN, ids) == {one.id: one for one in (mine[0], mine[2], elsewhere)}
+    assert store.memories.get_many(ANN.within("zeus"), ids).keys() == {mine[0].id, mine[2].id}
+    assert store.memories.get_many(EVE, ids) == store.memories.get_many(ANN, []) == {}
+
+
+def test_of_very_many_the_few_with_a_tag_are_found(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By an index that has the words of tags: whoever only says the word, or has half of it, is not among them."""
+    monkeypatch.setattr(database, "MANY", 0)
+    for name, tags in (
+        ("with two words", ("blue lantern",)),
+        ("with one", ("lantern",)),
+        ("with half", ("lanterns-and-more",)),
+        ("with another", ("lamp",)),
+    ):
+        store.memories.add(ANN, memory(name, tags=tags))
+    store.memories.add(ANN, memory("the lantern is only mentioned"))
+    store.memories.add(BOB, memory("of Bob", tags=("lantern",)))
+    assert found(store, replace(NOW, tags=("lantern",))) == ["with one"]
+    assert found(store, replace(NOW, tags=("Blue Lantern",))) == []
+    assert set(found(store, replace(NOW, tags=("blue lantern", "lamp")))) == {"with two words", "with another"}
+    assert found(store, replace(NOW, tags=("…",))) == []
+
+
 @pytest.mark.parametrize(
     "again",
     [

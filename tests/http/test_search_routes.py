@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import anyio.to_thread
 import pytest
 
 from tests.http.api_fixture import Api
@@ -29,6 +30,22 @@ def test_relevance_is_sixty_thirty_ten_and_shows_its_parts(api: Api) -> None:
     similarity = (parts["final"] - 0.3 * parts["importance"] - 0.1 * parts["recency"]) / 0.6
     assert 0.9 <= similarity <= 1
     assert hit["score"] == parts["final"]
+
+
+def test_an_answer_is_written_in_the_thread_that_made_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has waited for a thread does not wait for a second one."""
+    ann = api.caller()
+    ann.keep("The deploy script needs a token")
+    threads: list[str] = []
+    really = anyio.to_thread.run_sync
+
+    async def counted(work: Callable[..., Any], *args: Any, **given: Any) -> Any:
+        threads.append(getattr(work, "__name__", str(work)))
+        return await really(work, *args, **given)
+
+    monkeypatch.setattr(anyio.to_thread, "run_sync", counted)
+    assert found(ann.post("/search", {"query": "deploy script token"})) == ["The deploy script needs a token"]
+    assert len(threads) == 1, threads
 
 
 def test_meaning_is_searched_once_there_are_vectors(api: Api) -> None:

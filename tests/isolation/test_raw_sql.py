@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.types.json import Json
 
 from tests.isolation.leaks import alternating, looked, relations, seen, told, touched
 from tests.isolation.seeded import MADE, NOBODY, OWNERS, TABLES, Seeded, put, row_of
@@ -338,6 +339,17 @@ def test_no_crafted_word_finds_what_others_wrote(base: Seeded, tier: str, word: 
     for who, key in (("ann", 1001), ("eve", 1003)):
         with base.using(who) as connection, suppress(psycopg.errors.SyntaxError):
             assert {doc for (doc,) in connection.execute(text, (tier, [word], [1.0, 9.0]))} <= {key}
+
+
+@pytest.mark.parametrize("word", [word for tier, word in CRAFTED if tier == "memory"], ids=ascii)
+def test_no_crafted_tag_finds_what_others_wrote(base: Seeded, word: str) -> None:
+    for who, key in (("ann", 1001), ("eve", 1003)):
+        with base.using(who) as connection, suppress(psycopg.errors.SyntaxError):
+            found = connection.execute("SELECT doc FROM tagged(%s, 9) t (doc)", (Json([[word], [word, "x"]]),))
+            assert {doc for (doc,) in found} <= {key}
+    with base.using("bob") as connection:
+        found = connection.execute("SELECT doc FROM tagged(%s, 9) t (doc)", (Json([["canarybob"]]),))
+        assert found.fetchall() == [(1002,)], "else this would show nothing"
 
 
 def test_one_finds_ones_own_word(base: Seeded) -> None:

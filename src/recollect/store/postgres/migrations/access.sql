@@ -242,7 +242,7 @@ $$;
 CREATE OR REPLACE FUNCTION tagged(_tags json, _most integer) RETURNS SETOF bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
   SELECT w.doc FROM words w
-  WHERE {words_of} AND w.owner + 0 = current_owner() AND w.tier = 'memory' AND w.search @@ (
+  WHERE {words_of} AND w.owner + 0 = current_owner() AND w.search @@ (
     SELECT string_agg(tag, ' | ')::tsquery FROM (
       SELECT '(' || string_agg(quote_literal('m' || current_owner() || 'x' || word || '~') || ':*', ' & ') || ')' AS tag
       FROM json_array_elements(_tags) WITH ORDINALITY t (words, at) CROSS JOIN LATERAL json_array_elements_text(t.words) AS x (word)
