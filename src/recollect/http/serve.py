@@ -81,7 +81,7 @@ def serve(plan: Plan, console: Output) -> int:
             _start_bus(serving, metrics)
             spool = _start_draining(serving) if not plan.hosted and plan.role == "all" else None
         seen = traced(app, tracing, app.template_of)
-        _spare_collector()
+        spare_collector()
         told = (lambda: _ready(plan, where, console), serving.end_work)
         listen(seen, where, serving.settings, *told, handed=plan.inherited is not None)
     finally:
@@ -94,7 +94,7 @@ def serve(plan: Plan, console: Output) -> int:
     return 0
 
 
-def _spare_collector() -> None:
+def spare_collector() -> None:
     """What was made by now stays: it is not looked through again and again for what nobody needs any more."""
     gc.collect()
     gc.freeze()
