@@ -44,7 +44,7 @@ FLUSH_SECONDS = 3.0  # how long what changed may wait to be laid ready
 COUNT_SECONDS = 12.0  # how long a count of reads may wait to be written down: each is a write of its owner's
 WORK_SECONDS = 2.0  # how long a task that runs may take to end
 MOST_READS = 4_096  # memories whose reads are counted before a request writes them down itself
-FILE_THREADS, SERVER_THREADS = 2, 6  # requests that one process works on at once
+FILE_THREADS, SERVER_THREADS = 3, 6  # requests that one process works on at once
 VECTOR_SHARE = 8  # of the memory there is, an eighth is for the vectors of those who ask
 MOST_OWNERS = 1_000  # owners whose reads are being counted at once; the one asked longest ago is written down first
 

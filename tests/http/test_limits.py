@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from recollect.facade import Recollect
 from recollect.http import gate
 from recollect.http.alarms import BURST_LEAST, WATCHES, Alarms
 from recollect.http.limits import Limits, network_of
@@ -261,12 +263,12 @@ def test_mass_deletes_and_exports_are_alarms(inside: Make) -> None:
 class Reader:
     """One request, read as slowly as the test likes."""
 
-    def __init__(self, app: Inside, path: str, key: str) -> None:
+    def __init__(self, app: Inside, path: str, key: str, method: str = "GET") -> None:
         self.go, self.began = asyncio.Event(), asyncio.Event()
         self.status, self.ended = 0, False
         headers = [(b"host", b"127.0.0.1:8010"), (b"x-api-key", key.encode())]
         about = {"type": "http", "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1"}
-        where = {"method": "GET", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
+        where = {"method": method, "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
         scope = {**about, **where, "scheme": "http", "headers": headers, "client": ("127.0.0.1", 5), "server": None}
         self.task = asyncio.create_task(app.app(scope, self._receive, self._send))
 
@@ -303,6 +305,31 @@ def test_an_export_keeps_its_turn_to_the_end_and_takes_none_from_others(inside: 
         first.go.set()
         await asyncio.wait_for(asyncio.gather(first.task, second.task), 10)
         assert (first.ended, second.status, second.ended) == (True, 200, True)
+
+    asyncio.run(run())
+
+
+def test_a_summary_that_takes_long_keeps_nobody_from_an_answer(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A language model may think for minutes; questions go on meanwhile, of the same tenant too."""
+    app = inside(hosted=True, serve_threads=1)
+    key, thinks, begun = app.key(), threading.Event(), threading.Event()
+    app.serving.memory(Scope("acme", "ann")).record("chat:1", "user", "hello")
+
+    def summarize(memory: Recollect, session: str) -> None:
+        begun.set()
+        thinks.wait(20)
+
+    monkeypatch.setattr(Recollect, "summarize", summarize)
+
+    async def run() -> None:
+        summary = Reader(app, "/sessions/chat:1/summarize", key, "POST")
+        assert await asyncio.to_thread(begun.wait, 10)
+        other = Reader(app, "/sessions", key)
+        await asyncio.wait_for(other.task, 10)
+        assert (other.status, summary.task.done()) == (200, False)
+        thinks.set()
+        await asyncio.wait_for(summary.task, 10)
+        assert summary.status == 200
 
     asyncio.run(run())
 

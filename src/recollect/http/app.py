@@ -124,7 +124,7 @@ def _routers(role: Role) -> Iterator[Any]:
 
 
 def _threads(number: int) -> Callable[[FastAPI], Any]:
-    """As many threads as requests are worked on at once, and as many again for what streams.
+    """As many threads as requests are worked on at once, and as many again for what streams or asks a language model.
 
     Whose key it is and what was answered before is asked in other threads, as many too: nobody waits there for a route.
     """

@@ -42,6 +42,7 @@ _ID = re.compile(r"[A-Za-z0-9_.-]{8,64}")
 _INGESTS = frozenset(("/ingest", "/ingest/batch", "/memory/ingest", "/v1/events", "/page/remember"))
 _UNKNOWN = "not a valid key"
 _EXPORTS = ("/export", "/page/control/export/file", "/page/sessions/{session_id:path}/export")
+_SUMMARIES = ("/sessions/{session_id:path}/summarize", "/page/sessions/{session_id:path}/summarize")
 LIVE = "/page/live/events"
 _DONE = 303  # what a page's form is answered when it was done
 _EXPOSED = (b"access-control-expose-headers", b"ETag, Idempotent-Replayed, Retry-After, X-Request-Id")
@@ -127,9 +128,10 @@ class Gate:
         self._manner = manner or Programs()
         self._limits = limits or Limits(settings)
         self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads)
-        exports = max(1, threads // _EXPORTS_OF)
-        self._apart = {  # what lasts as long as its reader reads has turns of its own
+        exports, summaries = max(1, threads // _EXPORTS_OF), max(1, threads // 2)
+        self._apart = {  # what lasts as long as its reader reads, or a language model thinks, has turns of its own
             **dict.fromkeys(_EXPORTS, Turns(exports, 1 if serving.hosted else exports)),
+            **dict.fromkeys(_SUMMARIES, Turns(summaries, summaries)),
             LIVE: Turns(_STREAMS, _STREAMS_EACH),
         }
         self._alarms = Alarms(metrics)

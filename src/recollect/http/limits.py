@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import time
 from collections.abc import Awaitable, Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from limits import RateLimitItem, RateLimitItemPerMinute, WindowStats
@@ -107,6 +108,7 @@ class _Counters:
         self.exact = MovingWindowRateLimiter(storage)
 
 
+@lru_cache(maxsize=4_096)
 def network_of(address: str) -> str:
     """What counts as one address: an IPv6 subscriber has a whole network of them."""
     try:

@@ -57,13 +57,14 @@ def check_vectors(array: Any, n: int, dim: int) -> NDArray[np.float32]:
         raise BadVector("The embedder answered with something that is not an array of numbers.") from error
     if rows.shape != (n, dim):
         raise BadVector(f"The embedder answered with shape {rows.shape}, expected {(n, dim)}.")
-    if not np.isfinite(rows).all():
-        raise BadVector("The embedder answered with a value that is not finite.")
-    norms = np.sqrt(np.square(rows, dtype=np.float64).sum(axis=1))
-    if (norms == 0).any():
-        raise BadVector("The embedder answered with a vector of zeros.")
+    wide = rows.astype(np.float64)
+    norms = np.sqrt(np.vecdot(wide, wide))
     off = np.abs(norms - 1.0)
-    if (off > SLIGHTLY_OFF).any():
+    if not (off <= SLIGHTLY_OFF).all():  # so not what is no number, either
+        if not np.isfinite(rows).all():
+            raise BadVector("The embedder answered with a value that is not finite.")
+        if (norms == 0).any():
+            raise BadVector("The embedder answered with a vector of zeros.")
         raise BadVector(f"The embedder answered with a vector of length {norms[off.argmax()]:.3g}, expected 1.")
     if (off > EXACT_ENOUGH).any():
         rows = (rows / norms[:, None]).astype(np.float32)
