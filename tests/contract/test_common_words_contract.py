@@ -81,3 +81,14 @@ def test_an_answer_is_the_same_whether_its_words_were_counted_before_or_not(stor
             assert [one.doc for one in fresh] == [one.doc for one in known] == [one.doc for one in narrow], terms
             assert [one.score for one in fresh] == pytest.approx([one.score for one in known])
             assert fresh or "nobodysays" in terms
+
+
+def test_a_common_word_finds_what_holds_it_when_all_others_are_unknown(store: Store) -> None:
+    said = [memory(f"the harbor of number{number}", occurred_at=minute(number)) for number in range(300)]
+    store.memories.add_many(ANN, [(one, ()) for one in said])
+    for _ in range(2):  # as they are counted, and when they are known
+        for where in (None, NOW):
+            found = store.search.lexical(ANN, "memory", ["harbor", "nobodysays", "neither"], where, 10)
+            assert len(found) == 10
+    few = store.search.lexical(ANN, "memory", ["harbor", "number7", "neither"], None, 10)
+    assert len(few) == 1, "a common word is left out beside a rare one"

@@ -251,8 +251,9 @@ class PostgresSearch(RowSearch):
         held = {-place: int(count) for place, count in found if place < 0}
         counts = {word: held.get(place, 0) for place, word in enumerate(looked, 1)}
         self._remember(rows, tier, counts, size)
-        if most < size and sum(count <= most for count in counts.values()) < 2:
-            return None  # too few are left: all of them count
+        rare = [count for count in counts.values() if count <= most]
+        if most < size and (len(rare) < 2 or not any(rare)):
+            return None  # too few are left, or such as find nothing: all of them count
         return sorted((Match(*row) for row in found if row[0] > 0), key=lambda one: (-one.score, one.doc))
 
     def _known(self, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
@@ -277,9 +278,12 @@ def _words(terms: Sequence[str]) -> list[str]:
 
 
 def _telling(words: list[str], holding: dict[str, int], size: int) -> list[str]:
-    """Without words that a fifth of all texts hold, if two others are left: they cost most and say least."""
+    """Without words that a fifth of all texts hold, if two others are left: they cost most and say least.
+
+    Others that no text holds at all find nothing, and then the common ones have to.
+    """
     rare = [word for word in words if holding[word] <= _most(words, size)]
-    return rare if len(rare) >= 2 else words
+    return rare if len(rare) >= 2 and any(holding[word] for word in rare) else words
 
 
 def _most(words: Sequence[str], size: int) -> int:

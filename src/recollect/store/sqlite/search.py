@@ -140,12 +140,16 @@ class SqliteSearch(RowSearch):
         return list(found)
 
     def _telling(self, tx: Tx, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
-        """Without words that a fifth of all texts hold, if two others are left: they cost most and say least."""
+        """Without words that a fifth of all texts hold, if two others are left: they cost most and say least.
+
+        Others that no text holds at all find nothing, and then the common ones have to.
+        """
         size = self._size(tx, owner, tier)
         if size < _FEW:
             return phrases
-        rare = [phrase for phrase in phrases if self._holding(tx, tier, phrase, size) <= size // 5]
-        return rare if len(rare) >= 2 else phrases
+        held = {phrase: self._holding(tx, tier, phrase, size) for phrase in phrases}
+        rare = [phrase for phrase in phrases if held[phrase] <= size // 5]
+        return rare if len(rare) >= 2 and any(held[phrase] for phrase in rare) else phrases
 
     def _rarest(self, tx: Tx, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
         """Those that some text holds, the rarest first."""
