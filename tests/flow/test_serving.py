@@ -203,7 +203,7 @@ def test_what_threads_share_is_loaded_before_there_are_threads(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("chosen", "file", "server"),
     [
-        ({}, (4, 2), (6, 4)),
+        ({}, (3, 2), (6, 4)),
         ({"serve_threads": 9}, (9, 6), (9, 6)),
         ({"serve_threads": 9, "serve_at_once": 9}, (9, 9), (9, 9)),
         ({"serve_threads": 1}, (1, 1), (1, 1)),

@@ -7,5 +7,5 @@ CREATE INDEX memories_standing ON memories (tenant, owner, project, kind, import
   WHERE trust IN ('user', 'checked') AND deleted_at IS NULL AND superseded_at IS NULL AND archived_at IS NULL;
 
 -- How few are pinned is not to be seen in what is known of `meta`: the planner would take nearly all for it.
-CREATE STATISTICS memories_pinning ON (meta ->> 'pinned') FROM memories;
+CREATE STATISTICS IF NOT EXISTS memories_pinning ON (meta ->> 'pinned') FROM memories;
 ANALYZE memories;
