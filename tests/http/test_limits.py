@@ -310,26 +310,31 @@ def test_an_export_keeps_its_turn_to_the_end_and_takes_none_from_others(inside: 
 
 
 def test_a_summary_that_takes_long_keeps_nobody_from_an_answer(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A language model may think for minutes; questions go on meanwhile, of the same tenant too."""
-    app = inside(hosted=True, serve_threads=1)
-    key, thinks, begun = app.key(), threading.Event(), threading.Event()
-    app.serving.memory(Scope("acme", "ann")).record("chat:1", "user", "hello")
+    """A language model may think for minutes; questions go on meanwhile, and another tenant's summaries too."""
+    app = inside(hosted=True, serve_threads=2)
+    key, other_key, thinks = app.key(), app.key(tenant="other"), threading.Event()
+    begun = {"acme": threading.Event(), "other": threading.Event()}
+    for tenant in begun:
+        app.serving.memory(Scope(tenant, "ann")).record("chat:1", "user", "hello")
 
     def summarize(memory: Recollect, session: str) -> None:
-        begun.set()
+        begun[memory.scope.tenant].set()
         thinks.wait(20)
 
     monkeypatch.setattr(Recollect, "summarize", summarize)
 
     async def run() -> None:
-        summary = Reader(app, "/sessions/chat:1/summarize", key, "POST")
-        assert await asyncio.to_thread(begun.wait, 10)
-        other = Reader(app, "/sessions", key)
-        await asyncio.wait_for(other.task, 10)
-        assert (other.status, summary.task.done()) == (200, False)
+        summaries = [Reader(app, "/sessions/chat:1/summarize", key, "POST") for _ in range(3)]
+        assert await asyncio.to_thread(begun["acme"].wait, 10)
+        summaries.append(Reader(app, "/sessions/chat:1/summarize", other_key, "POST"))
+        assert await asyncio.to_thread(begun["other"].wait, 5), "one tenant's summaries are not all there are"
+        others = [Reader(app, "/sessions", one) for one in (key, other_key)]
+        await asyncio.wait_for(asyncio.gather(*(one.task for one in others)), 10)
+        assert [one.status for one in others] == [200, 200]
+        assert not any(one.task.done() for one in summaries)
         thinks.set()
-        await asyncio.wait_for(summary.task, 10)
-        assert summary.status == 200
+        await asyncio.wait_for(asyncio.gather(*(one.task for one in summaries)), 10)
+        assert {one.status for one in summaries} == {200}
 
     asyncio.run(run())
 

@@ -124,7 +124,7 @@ def _routers(role: Role) -> Iterator[Any]:
 
 
 def _threads(number: int) -> Callable[[FastAPI], Any]:
-    """As many threads as requests are worked on at once, and as many again for what streams or asks a language model.
+    """As many threads as requests are worked on at once, as many for what streams, as many for language models.
 
     Whose key it is and what was answered before is asked in other threads, as many too: nobody waits there for a route.
     """
@@ -133,9 +133,9 @@ def _threads(number: int) -> Callable[[FastAPI], Any]:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         from anyio.to_thread import current_default_thread_limiter
 
-        twice = max(1, number) * 2
-        current_default_thread_limiter().total_tokens = twice
-        beside = ThreadPoolExecutor(twice + MORE_THREADS, thread_name_prefix="recollect-gate")
+        at_once = max(1, number)
+        current_default_thread_limiter().total_tokens = 3 * at_once
+        beside = ThreadPoolExecutor(2 * at_once + MORE_THREADS, thread_name_prefix="recollect-gate")
         asyncio.get_running_loop().set_default_executor(beside)  # the loop ends them when it ends
         yield
 

@@ -128,10 +128,10 @@ class Gate:
         self._manner = manner or Programs()
         self._limits = limits or Limits(settings)
         self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads)
-        exports, summaries = max(1, threads // _EXPORTS_OF), max(1, threads // 2)
+        exports = max(1, threads // _EXPORTS_OF)
         self._apart = {  # what lasts as long as its reader reads, or a language model thinks, has turns of its own
             **dict.fromkeys(_EXPORTS, Turns(exports, 1 if serving.hosted else exports)),
-            **dict.fromkeys(_SUMMARIES, Turns(summaries, summaries)),
+            **dict.fromkeys(_SUMMARIES, Turns(threads, max(1, threads // 2) if serving.hosted else threads)),
             LIVE: Turns(_STREAMS, _STREAMS_EACH),
         }
         self._alarms = Alarms(metrics)

@@ -88,7 +88,8 @@ WHERE m.owner = :owner AND m.deleted_at IS NOT NULL AND m.content <> ''
 ORDER BY m.deleted_at DESC, m.id LIMIT :limit OFFSET :offset;
 
 -- Of what agents may be told before they ask, the weightiest. All that is weighed is read from one index, which is named
--- because the planner does not know that; from each kind (CROSS JOIN) the planner would not begin by itself either.
+-- because the planner does not know that; from each kind (CROSS JOIN) the planner would not begin by itself either. The same
+-- holds for the few that were chosen: with what ANALYZE notes of very many, it would go through all of them instead.
 -- name: weightiest
 WITH kinds AS MATERIALIZED (SELECT key AS kind, value AS weight FROM json_each(:kinds)),
 standing AS (
@@ -107,7 +108,7 @@ SELECT r.* FROM (
     + :recency / (1.0 + :decay * max(0.0, julianday(:now) - julianday(occurred_at))) AS worth
   FROM standing WHERE expires_at IS NULL OR expires_at > :now
   ORDER BY worth DESC, row DESC LIMIT :limit
-) w JOIN memory_rows r ON r.row = w.row ORDER BY w.worth DESC, w.row DESC;
+) w CROSS JOIN memory_rows r ON r.row = w.row ORDER BY w.worth DESC, w.row DESC;
 
 -- The newest that hold all of three pieces of text, among so many rows: what is typed is looked for while it is typed.
 -- name: beginning
@@ -115,7 +116,7 @@ SELECT r.* FROM (
   SELECT row, content, occurred_at FROM memories
   WHERE owner = :owner AND deleted_at IS NULL AND (:any_project OR project IS NULL OR project = :scope_project)
   ORDER BY occurred_at DESC LIMIT :look
-) m JOIN memory_rows r ON r.row = m.row
+) m CROSS JOIN memory_rows r ON r.row = m.row
 WHERE m.content LIKE :one ESCAPE '!' AND m.content LIKE :two ESCAPE '!' AND m.content LIKE :three ESCAPE '!'
   AND r.archived_at IS NULL AND r.superseded_at IS NULL
 ORDER BY m.occurred_at DESC, r.id LIMIT :limit;
