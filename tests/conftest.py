@@ -75,6 +75,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "/".join(item.path.with_suffix("").parts[-2:]) in SLOW:
             item.add_marker(pytest.mark.slow)
+        if item.get_closest_marker("timed"):
+            item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError"]))
     # Real agents and Node take minutes, and a file is one worker's: whoever began one last would hold up the end.
     items.sort(key=lambda item: item.path.parent.name != "hosts" and item.path.stem not in LONGEST)
 

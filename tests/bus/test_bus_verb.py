@@ -170,6 +170,7 @@ def test_without_redis_it_says_what_to_set(
     assert "redis_url" in capsys.readouterr().err
 
 
+@pytest.mark.timed
 def test_a_worker_stores_events_and_dead_letters_come_back(bus: Run, stream: str, tmp_path: Path) -> None:
     """The whole of it as an operator does it: worker, publish, dead, requeue, SIGTERM."""
     words = [sys.executable, "-m", "recollect", "worker", "--json"]

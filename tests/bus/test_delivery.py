@@ -74,12 +74,14 @@ def test_with_every_notification_dropped_one_round_brings_all(bus: Bus) -> None:
 # -- P23: nothing unread is trimmed ------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("total", [1_000, pytest.param(10_000, marks=pytest.mark.soak)])
 def test_a_thousand_events_wait_for_a_group_that_was_away(bus: Bus, total: int) -> None:
     """P23, on each store."""
     check_waiting(bus, total)
 
 
+@pytest.mark.timed
 @IN_A_FILE
 def test_ten_thousand_events_wait_for_a_group_that_was_away(bus: Bus) -> None:
     """P23: 10,000 of 10,000."""
@@ -159,6 +161,7 @@ def test_no_stream_is_ever_cut_by_its_length() -> None:
 # -- P24: a dead reader's work is taken over ---------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_what_a_reader_left_is_taken_over_and_stored_once(bus: Bus) -> None:
     """P24: one reader ends after it read, one after it stored; the next has all of it within idle and one poll."""
     bus.add(*numbered(0, 20))

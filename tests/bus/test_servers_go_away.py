@@ -139,6 +139,7 @@ def test_a_redis_that_comes_back_empty_is_a_new_beginning(own: Bus, server: Serv
     until(lambda: reader.health()["lag"] == 0)
 
 
+@pytest.mark.timed
 @IN_A_FILE
 def test_nobody_who_asks_how_it_is_waits_for_a_redis_that_hangs(own: Bus, server: Server) -> None:
     """Its own thread does; whoever asks /health hears what that saw last."""
@@ -175,6 +176,7 @@ def test_what_was_stored_while_redis_was_away_is_acknowledged_when_it_is_back(ow
     assert own.stream.figures().lag == 0
 
 
+@pytest.mark.timed
 @IN_A_FILE
 def test_a_reader_may_start_before_redis_and_end_without_it(bus: Bus, server: Server) -> None:
     server.kill()

@@ -378,6 +378,7 @@ def test_an_export_that_breaks_off_is_no_whole_export(asking: Callable[..., Any]
         list(asking().export())
 
 
+@pytest.mark.timed
 def test_a_slow_drip_is_not_waited_for(asking: Callable[..., Any], hostile: Hostile) -> None:
     def drip(wire_: socket.socket) -> None:
         wire_.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
@@ -391,6 +392,7 @@ def test_a_slow_drip_is_not_waited_for(asking: Callable[..., Any], hostile: Host
     assert time.monotonic() - began < 5
 
 
+@pytest.mark.timed
 def test_a_server_that_says_nothing_is_not_waited_for(asking: Callable[..., Any], hostile: Hostile) -> None:
     hostile.answers = [lambda wire_: hostile.closing.wait(30) and None]
     began = time.monotonic()
@@ -535,6 +537,7 @@ def test_trying_ends(asking: Callable[..., Any], hostile: Hostile) -> None:
     assert len(hostile.asked) == 3
 
 
+@pytest.mark.timed
 def test_nobody_waits_for_longer_than_a_while(asking: Callable[..., Any], hostile: Hostile) -> None:
     hostile.answers = [answer(429, {"error": {"code": "quota_exceeded", "message": "tomorrow"}}, Retry_After="43200")]
     began = time.monotonic()

@@ -416,6 +416,7 @@ def test_within_one_transaction_the_chain_goes_on(store: Store) -> None:
     assert chain(store) == Chain("acme", "ann", 6)
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_a_hundred_thousand_rows_are_verified_in_seconds(store: Store) -> None:
     notes = [Note(T0, "remember", f"m{number}", {"kind": "fact"}) for number in range(10_000)]

@@ -241,6 +241,7 @@ def test_a_bad_key_leaves_no_trace_of_use(store: Store) -> None:
     assert store.keys.find(ANN)[0].last_used_at is None
 
 
+@pytest.mark.timed
 def test_checking_waits_for_no_writer_of_the_same_owner(store: Store) -> None:
     """A file has one writer, so there it may wait once a minute, when it notes that the key was used."""
     seconds = 10 if isinstance(store, SqliteStore) else 120

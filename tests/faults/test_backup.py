@@ -169,6 +169,7 @@ def write_for_ever(data_dir: Path, who: int, say: Say) -> None:
         number += 1
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_a_backup_under_writers_has_all_that_was_acknowledged_before(data_dir: Path, tmp_path: Path) -> None:
     """P12: four processes write; three backups, each restored and compared."""
@@ -238,6 +239,7 @@ def test_a_backup_while_threads_of_this_process_write(store: SqliteStore, tmp_pa
         again.close()
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_writers_do_not_keep_a_backup_from_ending(data_dir: Path, tmp_path: Path) -> None:
     """P12: a backup that begins again at every write would never end on a large store."""

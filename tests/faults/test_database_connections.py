@@ -56,6 +56,7 @@ def test_the_login_is_asked_for_at_each_connect(postgres: Postgres, postgres_url
     assert seen == [role.name for role in roles]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("what", ["password", "database", "port"])
 def test_what_cannot_be_opened_is_told_soon_and_without_the_password(
     what: str, postgres: Postgres, postgres_url: str, caplog: pytest.LogCaptureFixture
@@ -79,6 +80,7 @@ def test_what_cannot_be_opened_is_told_soon_and_without_the_password(
     assert "postgresql://" in str(raised.value), "it says where"
 
 
+@pytest.mark.timed
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))

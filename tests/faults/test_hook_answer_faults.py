@@ -121,6 +121,7 @@ def passes(line: socket.socket) -> None:
     line.sendall(warmwire.pack({"state": warmwire.PASS}))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "serve", [never_answers, hangs_up, garbage, half, drips, no_text, odd, passes], ids=lambda serve: serve.__name__
 )
@@ -131,6 +132,7 @@ def test_a_warm_process_that_is_no_help_is_done_without(
         assert answer(prepared.data_dir, PROMPT) == BLOCK
 
 
+@pytest.mark.timed
 def test_too_long_an_answer_is_not_shown(prepared: Prepared) -> None:
     def floods(line: socket.socket) -> None:
         line.recv(100_000)
@@ -140,6 +142,7 @@ def test_too_long_an_answer_is_not_shown(prepared: Prepared) -> None:
         assert answer(prepared.data_dir, PROMPT) == ""
 
 
+@pytest.mark.timed
 def test_when_the_warm_process_finds_nothing_nothing_is_said(prepared: Prepared) -> None:
     def silent(line: socket.socket) -> None:
         line.recv(100_000)
@@ -187,6 +190,7 @@ def full_backlog(data_dir: Path) -> None:
 KEPT: list[socket.socket] = []
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "spoil",
     [stale_socket, socket_is_a_file, socket_is_a_pipe, socket_is_a_link, full_backlog],
@@ -234,6 +238,7 @@ def huge(path: Path) -> None:
         file.truncate(10 * 2**30)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("spoil", [corrupt, torn, link, link_to_zero, pipe, huge], ids=lambda spoil: spoil.__name__)
 @pytest.mark.parametrize("what", ["prompt/user.index", "start/user.claude", "mode"])
 def test_a_prepared_file_that_is_not_as_we_write_it_is_left_alone(
@@ -245,6 +250,7 @@ def test_a_prepared_file_that_is_not_as_we_write_it_is_left_alone(
     assert said == "" or (what.startswith("start") and spoil is corrupt)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("what", ["said", "prepared", "prepared/start", "prepared/prompt"])
 def test_folders_and_lists_that_are_pipes_are_no_trouble(what: str, prepared: Prepared) -> None:
     place = prepared.data_dir / what
@@ -272,16 +278,19 @@ def with_fault(fault: str, data_dir: Path) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", INSIDE.format(fault), str(HOOK), str(data_dir), "claude"]
 
 
+@pytest.mark.timed
 def test_without_a_fault_there_is_an_answer(prepared: Prepared) -> None:
     assert answer(prepared.data_dir, PROMPT, with_fault("", prepared.data_dir)) == BLOCK
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("body", [START, PROMPT], ids=["start", "prompt"])
 def test_nothing_is_said_before_the_record_is_on_the_disk(body: bytes, prepared: Prepared) -> None:
     fault = "os.fsync = lambda handle: time.sleep(5)"
     assert answer(prepared.data_dir, body, with_fault(fault, prepared.data_dir)) == ""
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
 def test_nothing_is_said_before_the_record_is_on_a_slow_disk(prepared: Prepared, tmp_path: Path) -> None:
     (tmp_path / "slow.c").write_text(SHIM)
@@ -301,6 +310,7 @@ os.{call}, os.fsync = late, noted
 """
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("call", ["open", "read", "fstat"])
 def test_files_that_hang_after_the_record_are_not_waited_for(call: str, prepared: Prepared) -> None:
     """A network file system that stalls."""
@@ -310,6 +320,7 @@ def test_files_that_hang_after_the_record_are_not_waited_for(call: str, prepared
     assert time.monotonic() - began > 0.3
 
 
+@pytest.mark.timed
 def test_stdin_that_is_never_closed_gets_no_answer(prepared: Prepared) -> None:
     began = time.monotonic()
     process = subprocess.Popen(
@@ -323,6 +334,7 @@ def test_stdin_that_is_never_closed_gets_no_answer(prepared: Prepared) -> None:
     assert process.communicate() == (b"", b"")
 
 
+@pytest.mark.timed
 def test_a_prompt_of_four_megabytes_gets_no_answer(prepared: Prepared) -> None:
     body = event("UserPromptSubmit", prompt=ASKING + " x" * 2_000_000)
     assert answer(prepared.data_dir, body) == ""

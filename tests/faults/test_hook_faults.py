@@ -58,6 +58,7 @@ def addresses(port: int) -> dict[str, str]:
     return dict.fromkeys(names, f"http://127.0.0.1:{port}")
 
 
+@pytest.mark.timed
 def test_1_the_server_is_down(data_dir: Path) -> None:
     with deaf_server() as (port, _):
         pass
@@ -65,6 +66,7 @@ def test_1_the_server_is_down(data_dir: Path) -> None:
     kept(data_dir, BODY)
 
 
+@pytest.mark.timed
 def test_2_the_server_accepts_and_never_answers(data_dir: Path) -> None:
     """Nor is it ever asked."""
     with deaf_server() as (port, server):
@@ -74,6 +76,7 @@ def test_2_the_server_accepts_and_never_answers(data_dir: Path) -> None:
     kept(data_dir, BODY)
 
 
+@pytest.mark.timed
 def test_3_the_database_is_locked(data_dir: Path) -> None:
     SqliteStore(data_dir).close()
     holder = apsw.Connection(str(data_dir / FILE_NAME))
@@ -101,6 +104,7 @@ def with_fault(fault: str, data_dir: Path) -> list[str]:
     return [sys.executable, "-I", "-S", "-c", INSIDE.format(fault), str(HOOK), str(data_dir), "claude"]
 
 
+@pytest.mark.timed
 def test_4_fsync_takes_five_seconds(data_dir: Path) -> None:
     """The record is in the file before, and that is not a miss."""
     run(data_dir)
@@ -111,6 +115,7 @@ def test_4_fsync_takes_five_seconds(data_dir: Path) -> None:
 SHIM = "#include <unistd.h>\nint fsync(int fd) { (void)fd; sleep(5); return 0; }\n"
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(shutil.which("cc") is None or sys.platform != "linux", reason="needs a C compiler and LD_PRELOAD")
 def test_4_fsync_takes_five_seconds_below_the_interpreter(data_dir: Path, tmp_path: Path) -> None:
     run(data_dir)
@@ -120,6 +125,7 @@ def test_4_fsync_takes_five_seconds_below_the_interpreter(data_dir: Path, tmp_pa
     kept(data_dir, BODY, BODY)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("body", [b"", b'{"session_id": "s-1", "prompt": "half of', BODY], ids=["none", "half", "all"])
 def test_5_stdin_is_never_closed(body: bytes, data_dir: Path) -> None:
     began = time.monotonic()
@@ -152,6 +158,7 @@ os.read, os.write = late, slow
 """
 
 
+@pytest.mark.timed
 def test_5_stdin_is_closed_while_what_came_is_being_written(data_dir: Path) -> None:
     """The end that comes too late does not end the process before its record is whole."""
     run(data_dir)
@@ -159,6 +166,7 @@ def test_5_stdin_is_closed_while_what_came_is_being_written(data_dir: Path) -> N
     kept(data_dir, BODY, BODY)
 
 
+@pytest.mark.timed
 def test_6_stdin_has_100_megabytes(data_dir: Path) -> None:
     stdin = BODY[:-1] + b', "prompt": "' + b"x" * 100_000_000
     began = time.monotonic()
@@ -188,6 +196,7 @@ def test_6_stdin_has_100_megabytes(data_dir: Path) -> None:
     assert (notice.session, notice.event, notice.cwd) == ("claude:s-1", "stop", "/home/ann/app")
 
 
+@pytest.mark.timed
 def test_7_the_spool_is_missing(data_dir: Path) -> None:
     assert run(data_dir) < LIMIT
     shutil.rmtree(data_dir / "spool")
@@ -227,6 +236,7 @@ def all_are_pipes(data_dir: Path) -> None:
     os.mkfifo(data_dir / "spool" / "missed")
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "spoil",
     [spool_is_a_file, data_dir_is_a_file, spool_is_read_only, spool_is_a_pipe, key_is_a_pipe, all_are_pipes],
@@ -240,6 +250,7 @@ def test_7_the_spool_cannot_be_written(spoil: Callable[[Path], None], data_dir: 
         assert Spool(data_dir).missed() == 1
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("clock", ["0", "-10**18", "7 * 10**18", "jumps.pop()"])
 def test_8_the_clock_jumps(clock: str, data_dir: Path) -> None:
     """The budget is kept by a clock that cannot, and any time is a time."""
@@ -248,6 +259,7 @@ def test_8_the_clock_jumps(clock: str, data_dir: Path) -> None:
     kept(data_dir, BODY)
 
 
+@pytest.mark.timed
 def test_9_a_reader_that_hangs_holds_its_lock(data_dir: Path) -> None:
     """Stopped in the middle, as a zombie daemon would be."""
     data_dir.mkdir(mode=0o700)
@@ -259,6 +271,7 @@ def test_9_a_reader_that_hangs_holds_its_lock(data_dir: Path) -> None:
     kept(data_dir, BODY)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("size", [0, 10, 100])
 def test_10_files_may_not_grow(size: int, data_dir: Path) -> None:
     """As on a full disk; no part of a record stays behind, and when there is space again all goes on."""
@@ -277,6 +290,7 @@ def fill(ballast: Path) -> None:
             file.write(bytes(4096))
 
 
+@pytest.mark.timed
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may mount")
 def test_10_the_disk_is_full(tmp_path: Path) -> None:
     disk = tmp_path / "disk"

@@ -143,6 +143,7 @@ def test_no_request_fails_in_minutes_of_rotation(kind: str, rotated: Rotated) ->
     check_rotation(kind, rotated, 60.0)
 
 
+@pytest.mark.timed
 def test_a_password_that_is_a_moment_behind_is_waited_for(rotated: Rotated) -> None:
     """The database has the new one, the file not yet: a moment later it has."""
     rotated.role.password = "another"

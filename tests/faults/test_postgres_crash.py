@@ -13,6 +13,8 @@ import psycopg
 import pytest
 
 from recollect.errors import StoreBusy, StoreUnavailable
+from recollect.model import Event
+from recollect.store.port import Store
 from tests.contract.samples import ANN, event
 from tests.faults.migrating import opened
 from tests.services.postgres import VARIABLE, Postgres, running
@@ -38,6 +40,17 @@ def crash(url: str) -> None:
             except psycopg.Error:
                 return
             time.sleep(0.01)
+
+
+def recovered(store: Store) -> list[Event]:
+    """What is kept, once the server has read its log; until then every connection says that it is gone."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return store.sessions.history(ANN, "chat:1")
+        except (StoreUnavailable, StoreBusy):
+            assert time.monotonic() < until, "it did not recover"
+            time.sleep(0.05)
 
 
 def check_crashes(server: Postgres, crashes: int) -> None:
@@ -69,7 +82,7 @@ def check_crashes(server: Postgres, crashes: int) -> None:
         crash(url)
     done.set()
     thread.join()
-    kept = {one.key for one in store.sessions.history(ANN, "chat:1")}
+    kept = {one.key for one in recovered(store)}
     checks = store.keeping.health(deep=True).checks
     store.close()
     assert wrong == []

@@ -131,6 +131,7 @@ def test_opening_again_changes_nothing(postgres_url: str) -> None:
         assert connection.execute("SELECT xmin, oid FROM pg_class ORDER BY oid").fetchall() == before
 
 
+@pytest.mark.timed
 def test_setting_everything_again_locks_no_table_that_is_in_order(postgres_url: str) -> None:
     """`recollect database init` beside a long reader and a long writer: nobody waits."""
     store = opened(postgres_url)

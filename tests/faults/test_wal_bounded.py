@@ -44,6 +44,7 @@ def test_without_readers_the_log_stays_small_by_itself(store: SqliteStore) -> No
     assert store.keeping.health(deep=False).bytes["wal"] <= 8 * MEGABYTE
 
 
+@pytest.mark.timed
 def test_maintenance_does_not_wait_long_for_a_reader(store: SqliteStore, open_store: Open) -> None:
     """P05, P04: emptying the log holds the write lock, so it gives up soon; forget says that a trace may be left."""
     other = open_store()

@@ -140,6 +140,7 @@ def test_the_document_holds_the_capture_too(cli: Cli) -> None:
     assert {"src/tide/forecast.py", "src/tide/ingest.py"} < told["digest"]["files_edited"].keys()
 
 
+@pytest.mark.timed
 def test_it_takes_seconds(cli: Cli) -> None:
     assert cli("demo", "--json").json["seconds"] < 3
 

@@ -266,6 +266,7 @@ def hostile(tmp_path: Path, root: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.timed
 def test_no_byte_outside_the_roots_is_read(memory: Recollect, agents: Agents, tmp_path: Path) -> None:
     """T13: paths of every hostile kind; each is over within half a second, and what they point to is not kept."""
     payloads = hostile(tmp_path, agents.claude_root)

@@ -141,6 +141,7 @@ def lines(seed: int, count: int) -> list[str]:
     return [f"word{chosen.randrange(3_000)}" for _ in range(count)]
 
 
+@pytest.mark.timed
 def test_very_long_texts_are_compared_in_bounded_time() -> None:
     """A thousand memories of ten thousand characters in an hour took most of a minute of a worker's time."""
     texts = [" ".join(lines(number, 1_200)) for number in range(_MOST)]

@@ -111,6 +111,7 @@ def test_closed_or_broken_output_is_no_trouble(prepared: Prepared) -> None:
     assert len(records(prepared.data_dir)) == 2
 
 
+@pytest.mark.timed
 def test_a_reader_that_does_not_read_is_not_waited_for(prepared: Prepared) -> None:
     """P14: the pipe is full before the answer comes."""
     prepared.start("x" * 60_000)

@@ -168,6 +168,7 @@ def test_what_its_agent_wrote_meanwhile_is_never_undone(used: Path, monkeypatch:
     assert first.read_bytes() == b"theirs"
 
 
+@pytest.mark.timed
 def test_the_lock_of_claude_code_is_waited_for(cli: Cli, used: Path) -> None:
     lock = used / ".claude.json.lock"
     lock.mkdir()
@@ -178,6 +179,7 @@ def test_the_lock_of_claude_code_is_waited_for(cli: Cli, used: Path) -> None:
     assert not lock.exists()
 
 
+@pytest.mark.timed
 def test_a_lock_that_was_left_behind_does_not_count(cli: Cli, used: Path) -> None:
     lock = used / ".claude.json.lock"
     lock.mkdir()

@@ -39,6 +39,7 @@ def tokens(desk: Desk, endpoint: Endpoint, turns: int, step: int) -> int:
     return desk.spent()[1] - before
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("step", [50, 10, pytest.param(1, marks=pytest.mark.soak)])
 def test_twice_as_long_costs_about_twice_as_much(desk: Desk, endpoint: Endpoint, step: int) -> None:
     endpoint.answers = [ANSWER]
@@ -48,6 +49,7 @@ def test_twice_as_long_costs_about_twice_as_much(desk: Desk, endpoint: Endpoint,
     assert max(endpoint.sizes) <= MAX_CALL_BYTES
 
 
+@pytest.mark.timed
 def test_a_long_session_at_once_is_a_call_for_every_part(desk: Desk, endpoint: Endpoint) -> None:
     endpoint.answers = [ANSWER]
     took = [tokens(desk, endpoint, turns, turns) for turns in LENGTHS]

@@ -206,6 +206,7 @@ def test_a_call_waits_a_moment_for_the_roots(talk: Start, two_projects: Path) ->
     assert "falcon lives elsewhere" in server.hear()["result"]["content"][0]["text"]
 
 
+@pytest.mark.timed
 def test_a_client_that_never_tells_its_roots_is_waited_for_a_moment_only(talk: Start, two_projects: Path) -> None:
     server = talk()
     server.greet(roots={})
@@ -228,6 +229,7 @@ def test_a_project_that_was_fixed_stays(talk: Start, two_projects: Path, words: 
 # -- the end -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_it_ends_with_its_input(talk: Start) -> None:
     server = talk()
     server.greet()
@@ -256,6 +258,7 @@ def test_it_ends_when_nobody_reads(talk: Start) -> None:
     assert server.process.wait(10) == 0
 
 
+@pytest.mark.timed
 def test_a_tool_that_hangs_does_not_keep_it(work: Path) -> None:
     script = (
         "import time\n"

@@ -163,6 +163,7 @@ def test_a_talk_by_who_may_not_speak_makes_no_preference(open_serving: Callable[
         assert bool(trusted) is speaks, session
 
 
+@pytest.mark.timed
 def test_opening_one_more_costs_next_to_nothing(open_serving: Callable[..., Serving]) -> None:
     """Under 50 µs of this thread's time; five times that before it fails, for a machine that is busy."""
     serving = open_serving()

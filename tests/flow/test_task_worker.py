@@ -314,6 +314,7 @@ def test_a_task_is_kept_while_it_runs(bench: Bench, monkeypatch: pytest.MonkeyPa
     assert task.attempts == 1
 
 
+@pytest.mark.timed
 def test_stopping_gives_back_what_does_not_end_in_time(bench: Bench) -> None:
     begun, end = threading.Event(), threading.Event()
 

@@ -189,6 +189,7 @@ def test_odd_requests_are_answered_with_nothing(opened: Open, answers: Answers, 
 # -- cold and without a model ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 def test_until_it_is_warm_hooks_are_sent_to_the_index(opened: Open, clock: HandClock, here: Path) -> None:
     remember(opened, here, PORT)
     answers = Answers(opened, clock=clock)

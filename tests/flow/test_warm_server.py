@@ -222,6 +222,7 @@ def test_another_user_gets_no_answer(warm: WarmServer, data_dir: Path, echo: Ech
 # -- hostile clients ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "said",
     [
@@ -250,6 +251,7 @@ def test_what_one_says_costs_nobody_else_anything(warm: WarmServer, data_dir: Pa
     assert ask(data_dir)["text"] == b"hello"
 
 
+@pytest.mark.timed
 def test_who_says_nothing_is_dropped_in_time(warm: WarmServer, data_dir: Path) -> None:
     began = time.monotonic()
     with connected(data_dir) as line:

@@ -115,6 +115,7 @@ def test_what_makes_no_sense_is_said(recollect: Run, words: tuple[str, ...], sai
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
 def test_it_works_until_it_is_told_to_end_and_ends_within_seconds(
     store: Store, folder: Path, number: signal.Signals

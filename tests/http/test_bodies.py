@@ -200,6 +200,7 @@ def test_what_is_no_http_gets_a_plain_no(start: Callable[..., Service], sent: by
     assert answer == b"" or b"x-content-type-options: nosniff" in answer
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_half_open_connections_stop_nobody(start: Callable[..., Service]) -> None:
     """P46: 300 that never say what they want; others are answered, and the server still ends in time."""

@@ -100,6 +100,7 @@ def test_a_question_that_was_asked_twice_counts_once(app: App) -> None:
     assert (day.recalls, day.abstained) == (1, 0)
 
 
+@pytest.mark.timed
 def test_without_anybody_who_makes_vectors_the_answer_says_what_is_missing(app: App) -> None:
     app.write("the harbour has two cranes", "the ferry leaves at nine")
     app.write("somebody else's", user="bob")
@@ -109,6 +110,7 @@ def test_without_anybody_who_makes_vectors_the_answer_says_what_is_missing(app: 
     assert seconds < freshness.SECONDS + 1
 
 
+@pytest.mark.timed
 def test_when_many_texts_wait_nobody_waits_for_them(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "SECONDS", 5.0)
     app.write("the harbour has two cranes")
@@ -118,6 +120,7 @@ def test_when_many_texts_wait_nobody_waits_for_them(app: App, monkeypatch: pytes
     assert seconds < 2
 
 
+@pytest.mark.timed
 def test_only_some_wait_at_the_same_time(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "SECONDS", 5.0)
     app.write("the harbour has two cranes")
@@ -138,6 +141,7 @@ def test_nobody_waits_for_a_queue_that_stands_still(app: App, monkeypatch: pytes
     assert app.ask()[1] < 2
 
 
+@pytest.mark.timed
 def test_what_is_found_is_told_at_once_and_what_may_be_missing_with_it(
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_task_that_waits_too_long_is_stuck_and_then_not(each_store: str, insid
     assert app.stranger().get("/health").status_code == 200
 
 
+@pytest.mark.timed
 def test_a_store_that_does_not_answer_is_stuck_and_then_not(inside: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     app = inside()
     monkeypatch.setattr(health, "SECONDS", 0.2)
@@ -86,6 +87,7 @@ def test_a_store_that_does_not_answer_is_stuck_and_then_not(inside: Make, monkey
     assert app.client.get("/health").status_code == 200
 
 
+@pytest.mark.timed
 def test_it_tells_how_it_is_however_many_threads_are_taken(inside: Make) -> None:
     """Neither keys nor repeats wait for what is slow, and health has a thread of its own."""
     app = inside(serve_threads=2)

@@ -96,6 +96,7 @@ def test_processes_count_together_in_redis(redis_url: str) -> None:
     assert asyncio.run(both()) == 10
 
 
+@pytest.mark.timed
 def test_without_redis_each_counts_by_itself_and_nobody_waits() -> None:
     """A Redis that is away is no reason to refuse, nor to wait for it each time."""
     settings = Settings(redis_url="redis://127.0.0.1:1/0", serve_rate_per_minute=10)

@@ -126,6 +126,7 @@ def test_nothing_secret_and_no_content_is_logged(service: Service) -> None:
     assert "Traceback" not in log
 
 
+@pytest.mark.timed
 def test_a_signal_under_load_loses_nothing(each_store: str, start: Start) -> None:
     """P48: it ends within five seconds; what was acknowledged is there, once; what was not may be sent again."""
     service = start()
@@ -175,6 +176,7 @@ def test_a_signal_under_load_loses_nothing(each_store: str, start: Start) -> Non
     assert len(found) == len(set(found))
 
 
+@pytest.mark.timed
 def test_several_processes_answer_on_one_address(start: Start) -> None:
     service = start("--workers", "2")
     with service.client() as client:
@@ -240,6 +242,7 @@ def test_a_tenant_that_floods_is_slowed_and_another_is_not(each_store: str, star
     assert all(after for status, after in heard if status == 429)
 
 
+@pytest.mark.timed
 def test_with_redis_it_takes_events_and_says_how_that_goes(start: Start, redis_url: str) -> None:
     service = start(env={**os.environ, "REDIS_URL": redis_url})
     with service.client() as client:

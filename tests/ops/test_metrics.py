@@ -197,6 +197,7 @@ def test_a_reader_is_asked_at_most_once_in_its_interval() -> None:
     assert asked == [100.0, 105.0]
 
 
+@pytest.mark.timed
 def test_a_reader_that_fails_or_hangs_costs_only_its_own_figures() -> None:
     let_go = threading.Event()
 

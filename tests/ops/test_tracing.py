@@ -38,6 +38,7 @@ def test_it_is_off_unless_somebody_says_where_to(env: dict[str, str]) -> None:
     assert not open_tracing(env).wanted
 
 
+@pytest.mark.timed
 def test_what_is_not_wanted_costs_next_to_nothing() -> None:
     tracing = Tracing()
 

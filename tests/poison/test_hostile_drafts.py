@@ -168,6 +168,7 @@ def test_a_kind_nobody_knows_is_a_topic(kind: str) -> None:
     assert memory.kind == "topic"
 
 
+@pytest.mark.timed
 def test_ten_thousand_drafts_are_cut_to_eight_in_no_time() -> None:
     texts = [f"Remark {number} about the port of the cache in settings.py" for number in range(10_000)]
     cited = (Evidence(SESSION, "e2"), Evidence(SESSION, "e4"))

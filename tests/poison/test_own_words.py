@@ -113,6 +113,7 @@ def test_spans_lie_in_the_text_in_order_and_apart(text: str) -> None:
     assert all(before[1] <= after[0] for before, after in pairwise(spans))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece", ["```", "<a", "<a>", '"a ', "'a ", "“a", "**a", "here is ", "a: ", "[", "`", "<!--", "---\n", "below "]
 )

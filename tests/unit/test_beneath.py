@@ -90,6 +90,7 @@ KINDS = ("link out", "link in", "dangling", "loop", "linked folder", "folder", "
          "passwd", "environment", "NUL")  # fmt: skip
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("kind", KINDS)
 def test_anything_else_is_refused_at_once_and_leaves_no_handle(root: Path, kind: str) -> None:
     path = refused(root, kind)

@@ -81,6 +81,7 @@ time.sleep(60)"""
     assert_gone(file)
 
 
+@pytest.mark.timed
 def test_a_child_that_keeps_the_output_open_is_not_waited_for(program: Program, tmp_path: Path) -> None:
     file = tmp_path / "pids"
     lines = f"""

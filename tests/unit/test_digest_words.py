@@ -246,6 +246,7 @@ def test_any_text_is_taken(text: str) -> None:
     assert tells(text) in (True, False)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "unit", ["\n", " ", "a", "git commit ", "1 passed, ", "| tail ", "cd x && ", "Tests: ", "no ", "[image]"]
 )

@@ -161,6 +161,7 @@ def test_any_text_is_taken(text: str) -> None:
     assert found is None or (len(found.line) <= SHOWN_CHARS and "\n" not in found.line)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "unit",
     [

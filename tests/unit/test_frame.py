@@ -105,6 +105,7 @@ def test_two_blocks_are_two() -> None:
     assert without_blocks(f"{context}\n{BLOCK}", GONE) == (f"{GONE}\n{GONE}\n", 2)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "piece",
     [

@@ -98,6 +98,7 @@ def test_what_was_pasted_is_no_speech(pasted: str, mark: str) -> None:
     assert mark not in gist
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("text", ["a." * 40_000, "<a-b>" * 8_000, "x:1" * 20_000, "{" * 20_000, "**a" * 20_000])
 def test_what_is_pasted_costs_little_whatever_it_looks_like(text: str) -> None:
     began = time.process_time()

@@ -99,6 +99,7 @@ def test_any_two_texts_can_be_compared(one: str, other: str) -> None:
     assert not (nearly_same(one, other) and opposed(one, other))
 
 
+@pytest.mark.timed
 def test_long_texts_take_no_time() -> None:
     started = time.process_time()
     nearly_same("word " * 2_000, "a/" * 5_000)

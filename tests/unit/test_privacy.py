@@ -313,6 +313,7 @@ def test_a_session_of_nowhere_is_allowed_unless_only_some_are() -> None:
 # Hostile text.
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text",
     [
@@ -331,6 +332,7 @@ def test_hostile_text_is_cleaned_in_no_time(text: str) -> None:
     assert time.perf_counter() - started < 1
 
 
+@pytest.mark.timed
 def test_hostile_calls_are_looked_at_in_no_time() -> None:
     guard = privacy(deny=(".env", "*.pem", "~/.ssh"))
     pieces: list[Callable[[], str]] = [

@@ -149,6 +149,7 @@ def test_a_session_with_nothing_leaves_nothing() -> None:
     assert Told().ask("hi").say("Hello.").contents == []
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text",
     [
@@ -189,6 +190,7 @@ def test_a_text_of_a_megabyte_takes_no_time(kind: str, text: str) -> None:
     assert time.process_time() - began < 1.5
 
 
+@pytest.mark.timed
 def test_twenty_thousand_events_take_no_time() -> None:
     told = Told()
     for number in range(2_500):

@@ -60,6 +60,7 @@ def test_a_document_says_what_a_line_or_a_paragraph_of_it_says() -> None:
     assert not Known().says(sense("anything at all"))
 
 
+@pytest.mark.timed
 def test_long_documents_are_compared_in_no_time() -> None:
     words = [f"word{number}" for number in range(3_000)]
     lines = [" ".join(words[start : start + 40]) for start in range(2_900)]

@@ -378,6 +378,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert slot is None or (slot.attribute and slot.value and slot == slot_of(text))
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text",
     [

@@ -148,6 +148,7 @@ def test_without_a_key_nothing_is_believed(data_dir: Path, spool: Spool, path: P
     assert not (data_dir / "install.key").exists()
 
 
+@pytest.mark.timed
 def test_what_is_no_plain_file_is_refused_at_once(spool: Spool, path: Path, tmp_path: Path) -> None:
     """T13, T14: links, pipes, sockets, directories and huge files are neither followed, waited for nor read."""
     spool.finish(path)

@@ -16,6 +16,7 @@ def ask(number: int = signal.SIGTERM) -> None:
     os.kill(os.getpid(), number)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_sleeper_wakes_when_it_is_asked_to_end(number: int) -> None:
     with asked_to_stop() as stop:

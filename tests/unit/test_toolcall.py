@@ -344,6 +344,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("end", ["", " x", "\n", "'", "pytest"])
 def test_hostile_commands_take_no_time(piece: str, end: str) -> None:

@@ -105,6 +105,7 @@ def test_a_bad_answer_is_an_error(pieces: tuple[bytes, ...], tmp_path: Path) -> 
     thread.join()
 
 
+@pytest.mark.timed
 def test_who_drips_is_not_waited_for_beyond_the_time(tmp_path: Path) -> None:
     thread = serve(tmp_path / "s", *(ANSWER[n : n + 1] for n in range(30)), pause=0.01)
     began = time.monotonic()

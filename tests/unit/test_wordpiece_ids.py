@@ -100,6 +100,7 @@ def test_padding_id_never_comes_out(text: str) -> None:
     assert 0 not in small().encode("[PAD]" + text)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "text",
     [

@@ -189,6 +189,7 @@ def near(one: str, other: str) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.timed
 def test_few_words_in_many_memories_take_no_more_than_their_number() -> None:
     """Four times as many take about four times as long: not sixteen."""
 

@@ -655,6 +655,7 @@ def test_a_growing_file_loses_nothing_wherever_it_is_cut(tmp_path: Path, opened:
     assert added == len(replay(Transcript("claude", tmp_path, path, FORK, (path,))).events)
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "words",
     [
