@@ -116,10 +116,10 @@ def begun_in_postgres(store: Store) -> Callable[[], object]:
     begin = type(database)._transaction
     begun: list[str] = []
 
-    def counted(scope: Scope | None, said: str, *, writing: bool) -> Any:
+    def counted(scope: Scope | None, said: str, **more: bool) -> Any:
         if "READ ONLY" not in said:
             begun.append(said)
-        return begin(database, scope, said, writing=writing)
+        return begin(database, scope, said, **more)
 
     database._transaction = counted
     return lambda: len(begun)

@@ -160,7 +160,8 @@ def test_bad_records_are_put_aside_and_the_rest_is_read(memory: Recollect, agent
     path = agents.claude(S, 1)
     tell(memory, T)
     (forged,) = spooled(memory)
-    forged.write_bytes(forged.read_bytes()[:-1] + b"x")
+    real = forged.read_bytes()
+    forged.write_bytes(real[:-1] + bytes([real[-1] ^ 1]))
     tell(memory, S, path)
     for junk in (b"[]", b"\xff", b'{"session_id": {"a": 1}}', b'{"session_id": ""}', b""):
         hook.capture(str(memory.settings.data_dir), "claude", junk, {})
