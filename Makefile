@@ -26,15 +26,16 @@ demo: $(READY) $(WEIGHTS)/model.safetensors  ## install, then remember and recal
 
 # The hash seed is fixed so that every worker collects the same tests; a file's tests stay together, in the order that
 # tests/conftest.py gives (the long ones first). Two workers more than there are processors: part of it is waiting.
+# Files are made in memory where there is room: tests kill processes, never the machine, and a disk doubles their time.
 WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
-test: lint $(WEIGHTS)/model.safetensors  ## everything
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not soak"
+MEMORY := $(shell $(PYTHON) -c "import shutil; print('PYTEST_DEBUG_TEMPROOT=/dev/shm' * (shutil.disk_usage('/dev/shm').free > 6e9))" 2>/dev/null)
+TESTING := PYTHONHASHSEED=0 $(MEMORY) $(BIN)/python -m pytest -q
 
-# In memory where there is room for it: the quick run proves behaviour, not durability.
-QUICK_TMP := $(shell test -w /dev/shm && echo --basetemp=/dev/shm/recollect-quick-$$(id -u))
+test: lint $(WEIGHTS)/model.safetensors  ## everything
+	$(TESTING) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not soak"
 
 quick: $(READY)  ## what runs in about a minute: parts, the SQLite store, the shape of the house; no servers
-	PYTHONHASHSEED=0 $(BIN)/python -m pytest -q -n auto -m "not slow and not soak" -k "not postgres" $(QUICK_TMP) tests/unit tests/contract tests/guards
+	$(TESTING) -n auto -m "not slow and not soak" -k "not postgres" tests/unit tests/contract tests/guards
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check .
