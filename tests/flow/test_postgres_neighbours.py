@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -17,6 +20,7 @@ from recollect.store.postgres.neighbours import make_index
 from recollect.store.postgres.search import PostgresSearch, _nearby_query
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.postgres.vectors import as_text
+from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import LATER, memory
 
 pytestmark = pytest.mark.slow
@@ -57,8 +61,8 @@ def filled(postgres: object) -> Iterator[tuple[str, PostgresStore]]:
 @pytest.mark.parametrize("user", ["half", "hundredth", "seven"])
 def test_ten_of_the_nearest_are_the_true_ones(filled: tuple[str, PostgresStore], user: str) -> None:
     _, store = filled
-    scope, planned = Scope("acme", user), PostgresSearch(store.database, exact=1_000)
-    exact = PostgresSearch(store.database, exact=TOTAL)
+    scope, planned = Scope("acme", user), PostgresSearch(store.database, exact=1_000, kept=0)
+    exact = PostgresSearch(store.database, exact=TOTAL, kept=0)
     right = wanted = 0
     for query in vectors(25, 99):
         truth = [match.doc for match in exact.semantic(scope, "memory", query, NOW, 10)]
@@ -77,7 +81,7 @@ def test_the_index_is_asked_for_the_large_owner_and_not_for_the_small(
     monkeypatch.setattr(
         PostgresTx, "run", lambda tx, query, params={}: (asked.append(query), run(tx, query, params))[1]
     )
-    planned, query = PostgresSearch(filled[1].database, exact=1_000, vector_memory=0), vectors(1, 7)[0]
+    planned, query = PostgresSearch(filled[1].database, exact=1_000, kept=0), vectors(1, 7)[0]
     for user, expected in (
         ("hundredth", "search.nearest_plain"),
         ("seven", "search.nearest_plain"),
@@ -88,6 +92,40 @@ def test_the_index_is_asked_for_the_large_owner_and_not_for_the_small(
         near = [name for name in asked if name.startswith("search.near")]
         assert len(near) == 1
         assert near[0].startswith(expected)
+
+
+def test_the_vectors_of_a_large_owner_who_goes_on_asking_are_read_beside_the_questions(
+    filled: tuple[str, PostgresStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who asks is answered by the database until they are there, and by them from then on."""
+    scope, reading = Scope("acme", "half"), threading.Event()
+    kept = PostgresSearch(filled[1].database, exact=1_000, later=1_000)
+    exact = PostgresSearch(filled[1].database, exact=TOTAL, kept=0)
+    asked: list[str] = []
+    run, raw = PostgresTx.run, PostgresTx.raw
+
+    def slow(tx: PostgresTx, query: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        assert reading.wait(30)
+        return raw(tx, query, params)
+
+    monkeypatch.setattr(
+        PostgresTx, "run", lambda tx, query, params={}: (asked.append(query), run(tx, query, params))[1]
+    )
+    monkeypatch.setattr(PostgresTx, "raw", slow)
+    queries = vectors(WORTH + 2, 31)
+    for query in queries[: WORTH + 1]:
+        assert len(kept.semantic(scope, "memory", query, NOW, 10)) == 10
+        assert len(kept.memory) == 0
+    reading.set()
+    until = time.monotonic() + 30
+    while not len(kept.memory):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    asked.clear()
+    found = kept.semantic(scope, "memory", queries[-1], NOW, 10)
+    assert not [name for name in asked if name.startswith("search.near")]
+    truth = exact.semantic(scope, "memory", queries[-1], NOW, 10)
+    assert [match.doc for match in found] == [match.doc for match in truth]
 
 
 def test_what_is_asked_of_the_index_is_answered_by_it(filled: tuple[str, PostgresStore]) -> None:
@@ -106,7 +144,7 @@ def test_what_is_asked_of_the_index_is_answered_by_it(filled: tuple[str, Postgre
 def test_a_narrow_filter_still_gets_all_it_lets_through(filled: tuple[str, PostgresStore]) -> None:
     """The index gives what is near; when too little of it passes, everything is looked at."""
     _, store = filled
-    scope, planned = Scope("acme", "half"), PostgresSearch(store.database, exact=1_000)
+    scope, planned = Scope("acme", "half"), PostgresSearch(store.database, exact=1_000, kept=0)
     found = planned.semantic(scope, "memory", vectors(1, 55)[0], replace(NOW, tags=("rare",)), 10)
     documents = store.search.documents(scope, "memory", [match.doc for match in found])
     assert sorted(document.id for document in documents) == [f"half-{at}" for at in RARE]

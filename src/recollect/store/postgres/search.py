@@ -1,20 +1,22 @@
 """Search in PostgreSQL: bm25 over the owner's own words, cosine over the owner's own vectors.
 
-Vectors are compared exactly up to `EXACT` of them, and above it through the approximate index, asked for more until
-enough of what it gives passes the filter; what it cannot give is looked for exactly. So a scope gets its true
-neighbours whatever its share of the table is.
+The vectors of an owner who goes on asking are kept in this process and compared here; each transaction takes them only
+if their stamp is the one that it sees. Behind it, what changed is read first; before it, or while another thread reads,
+the database compares. So nobody waits, and nobody is answered from what their transaction does not see.
 
-Exactly means in this process, once an owner has asked before: their vectors are kept, and each transaction takes them
-only if their stamp is the one that it sees. Behind it, what changed is read first; before it, or while another thread
-reads, the database compares. So nobody waits, and nobody is answered from what their transaction does not see.
+The database compares all of them up to `EXACT`, and above it asks the approximate index, for more until enough of what
+it gives passes the filter; what it cannot give is looked for exactly. So a scope gets its true neighbours whatever its
+share of the table is.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
@@ -33,12 +35,14 @@ if TYPE_CHECKING:
 
 _FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 200_000  # words of owners whose frequency is kept in mind: 50 MB of them at the most
-_FIRST_LOOK = 64  # how many of the nearest documents are held against the filter at first
+_FIRST_LOOK = 64  # how many of the best documents are held against the filter at first
 _MORE = 8  # times as many where it leaves out much, and each time that too few of them pass
-EXACT = 20_000  # vectors of one owner and tier up to which all of them are compared
+_SHARING = 4_096  # documents that share a word and are listed at once: to find the best, all have to be looked at
+EXACT = 20_000  # vectors of one owner and tier up to which the database compares all of them
 SHARE = 0.1  # of all vectors, from which the approximate index finds an owner's without going through all others
 _SPREAD = 4  # vectors asked of that index for each document wanted: some have several
-KEPT = 50_000  # vectors of one owner and tier up to which they are kept in this process: 77 MB
+KEPT = 200_000  # vectors of one owner and tier up to which they are kept in this process, where there is room: 320 MB
+LATER = 20_000  # … from which they are read beside the questions: it takes longer than to answer one
 _STAMP, _DROPPED, _VECTORED = 0, 1, 2  # what `search.changed` says beside the vectors
 _FLOATS = 4 * 384  # bytes that a vector takes here, about
 _QUICK = 200  # vectors that are read as soon as a query is answered
@@ -49,12 +53,18 @@ class PostgresSearch(RowSearch):
     """The legs of recall over one database."""
 
     def __init__(
-        self, database: Database, *, exact: int = EXACT, vector_memory: int = VECTOR_MEMORY_BYTES, kept: int = KEPT
+        self,
+        database: Database,
+        *,
+        exact: int = EXACT,
+        vector_memory: int = VECTOR_MEMORY_BYTES,
+        kept: int = KEPT,
+        later: int = LATER,
     ) -> None:
         super().__init__(database)
         self.exact = exact
         self.memory = VectorMemory(vector_memory)
-        self._kept = kept
+        self._kept, self._later = kept, later
         self._frequencies: OrderedDict[tuple[int, str, str], tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -71,33 +81,13 @@ class PostgresSearch(RowSearch):
         with self._db.read(scope) as tx:
             rows = tx.rows
             words = _words(terms)
-            if rows is None or not words:
+            if rows is None or not words or not _size(tx, tier)[0]:
                 return []
-            size, length = _size(tx, tier)
-            if not size:
-                return []
-            asked: dict[str, object] = {"tier": tier, "steps": list(STEPS[tier]), "length": length}
             if where is None:
-                best = self._counted(tx, rows, tier, words, asked, size, limit, rarest)
-                if best is not None:
-                    return seen_of(tx, rows, tier, best)
-            holding = self._holding(tx, rows, tier, words, size)
-            words = _telling(words, holding, size)
-            if rarest is not None:
-                words = sorted((word for word in words if holding[word]), key=holding.__getitem__)[:rarest]
-            if not words:
-                return []
-            asked |= {"words": words, "weights": [max(1e-6, _weight(size, holding[word])) for word in words]}
-            if where is None:
-                best = [Match(*row) for row in tx.run("search.words", {**asked, "look": limit}).fetchall()]
-                return seen_of(tx, rows, tier, best)
-            params = {**search_filter(tx, rows, where), **asked}
-            look = max(4 * limit, _FIRST_LOOK)
-            while True:
-                found = [Match(*row) for row in tx.run(f"search.lexical_{tier}", {**params, "look": look}).fetchall()]
-                if len(found) >= limit or look >= size:
-                    return found[:limit]
-                look *= _MORE
+                best = self._by_words(tx, rows, tier, words, rarest, limit)
+                return seen_of(tx, rows, tier, [Match(*one) for one in best])
+            ranked = partial(self._by_words, tx, rows, tier, words, rarest)
+            return _passing(tx, tier, search_filter(tx, rows, where), ranked, limit, max(limit, _SHARING))
 
     def weigh(self, scope: Scope, tier: Tier, terms: Sequence[str]) -> TermWeights:
         """The terms' inverse document frequencies among the owner's own documents: as bm25 has them, and smoothed."""
@@ -124,19 +114,11 @@ class PostgresSearch(RowSearch):
             if rows is None or not sizes or not sizes.vectors:
                 return []
             if where is None:
-                near = self._nearest(tx, tier, query, limit, sizes)
-                return seen_of(tx, rows, tier, [Match(doc, score) for doc, score in near])
-            params = search_filter(tx, rows, where)
+                near = self._nearest(tx, tier, query, sizes, limit)
+                return seen_of(tx, rows, tier, [Match(*one) for one in near])
+            ranked = partial(self._nearest, tx, tier, query, sizes)
             look = max(limit, _FIRST_LOOK) * (_MORE if where.selects else 1)
-            while True:
-                nearest = self._nearest(tx, tier, query, look, sizes)
-                docs = tx.many([doc for doc, _ in nearest])
-                answer = tx.run(f"search.allowed_{tier}", {**params, "docs": docs})
-                allowed = {row[0]: row for row in answer.fetchall()}
-                if len(allowed) >= limit or len(nearest) < look:
-                    found = [Match(doc, score, *allowed[doc][1:]) for doc, score in nearest if doc in allowed]
-                    return found[:limit]
-                look *= _MORE
+            return _passing(tx, tier, search_filter(tx, rows, where), ranked, limit, look)
 
     def cosines(self, scope: Scope, tier: Tier, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """How near the question each of these documents is."""
@@ -144,7 +126,7 @@ class PostgresSearch(RowSearch):
             if tx.rows is None or not docs:
                 return {}
             seen = visible(tx, tx.rows, tier, docs)
-            view = self._small_view(tx, tier)
+            view = self._view(tx, tier)
             if view is not None and view.dim == len(query):
                 return view.cosines(query, seen)
             params = {"tier": tier, "docs": tx.many(seen), "query": Halfvec.of(query), "weaker": WEAKER_SHARE}
@@ -158,7 +140,7 @@ class PostgresSearch(RowSearch):
             if tx.rows is None or not docs:
                 return {}
             seen = visible(tx, tx.rows, tier, docs)
-            view = self._small_view(tx, tier)
+            view = self._view(tx, tier)
             if view is not None:
                 return view.vectors(seen)
             found: dict[int, list[bytes]] = defaultdict(list)
@@ -175,31 +157,26 @@ class PostgresSearch(RowSearch):
             found = tx.rows and _sizes(tx, tier)
             return found.vectored if found else 0
 
-    def _nearest(self, tx: Tx, tier: Tier, query: Matrix, limit: int, sizes: Sizes) -> list[tuple[int, float]]:
-        """The nearest documents, by the approximate index where that is both faster and right, else exactly."""
+    def _nearest(self, tx: Tx, tier: Tier, query: Matrix, sizes: Sizes, limit: int) -> list[tuple[int, float]]:
+        """The nearest documents: among the vectors at hand, else by the approximate index where that is right."""
+        view = self._view(tx, tier)
+        if view is not None and view.dim == len(query):
+            return view.search(query, limit)
         params: dict[str, object] = {"tier": tier, "query": Halfvec.of(query), "limit": limit, "weaker": WEAKER_SHARE}
         if sizes.vectors > self.exact:
             found = _nearby(tx, params, sizes.vectors)
             if len(found) >= min(limit, sizes.vectored):
                 return found[:limit]
-        view = self._view(tx, tier, sizes)
-        if view is not None and view.dim == len(query):
-            return view.search(query, limit)
         name = "search.nearest_plain" if sizes.vectored == sizes.vectors else "search.nearest"
         return tx.run(name, params).fetchall()
 
-    def _small_view(self, tx: Tx, tier: Tier) -> VectorView | None:
-        """The vectors of an owner whom the approximate index is not for: of the others a few are asked for quickly."""
-        sizes = _sizes(tx, tier)
-        return None if sizes is None or not 0 < sizes.vectors <= self.exact else self._view(tx, tier, sizes)
-
-    def _view(self, tx: Tx, tier: Tier, sizes: Sizes) -> VectorView | None:
+    def _view(self, tx: Tx, tier: Tier) -> VectorView | None:
         """The owner's vectors as this transaction sees them; None when the database is to compare. Looked for once."""
         assert isinstance(tx, PostgresTx)
-        if sizes.vectors > self._kept:
-            return None
         if tier not in tx.views:
-            tx.views[tier] = self._found_view(tx, tier, sizes)
+            sizes = _sizes(tx, tier)
+            few = sizes is not None and 0 < sizes.vectors <= self._kept
+            tx.views[tier] = self._found_view(tx, tier, sizes) if sizes is not None and few else None
         return tx.views[tier]
 
     def _found_view(self, tx: PostgresTx, tier: Tier, sizes: Sizes) -> VectorView | None:
@@ -213,11 +190,48 @@ class PostgresSearch(RowSearch):
             return None
         if not place.lock.acquire(blocking=False):
             return None
+        if matrix is None and sizes.vectors > self._later:
+            threading.Thread(target=self._read, args=(tx.scope, tier, place), name="recollect-vectors").start()
+            return None
+        return self._bring_up(tx, tier, place)
+
+    def _read(self, scope: Scope, tier: Tier, place: Place) -> None:
+        """Read an owner's vectors for questions to come; if that fails, another one tries."""
+        try:
+            with self._db.read(scope) as tx:
+                _brought_up(tx, tier, place)
+        except Exception as error:  # nobody waits for this thread, and the database still compares
+            logging.getLogger(__name__).warning("vectors could not be read: %s", type(error).__name__)
+        finally:
+            self._let_go(place)
+
+    def _bring_up(self, tx: PostgresTx, tier: Tier, place: Place) -> VectorView | None:
         try:
             return _brought_up(tx, tier, place)
         finally:
-            place.lock.release()
-            self.memory.make_room(place)
+            self._let_go(place)
+
+    def _let_go(self, place: Place) -> None:
+        place.lock.release()
+        self.memory.make_room(place)
+
+    def _by_words(
+        self, tx: Tx, rows: Rows, tier: Tier, words: list[str], rarest: int | None, look: int
+    ) -> list[tuple[int, float]]:
+        """The best by words, whatever the filter says of them."""
+        size, length = _size(tx, tier)
+        asked: dict[str, object] = {"tier": tier, "steps": list(STEPS[tier]), "length": length, "look": look}
+        best = self._counted(tx, rows, tier, words, asked, size, rarest)
+        if best is not None:
+            return best
+        holding = self._holding(tx, rows, tier, words, size)
+        words = _telling(words, holding, size)
+        if rarest is not None:
+            words = sorted((word for word in words if holding[word]), key=holding.__getitem__)[:rarest]
+        if not words:
+            return []
+        asked |= {"words": words, "weights": [max(1e-6, _weight(size, holding[word])) for word in words]}
+        return tx.run("search.words", asked).fetchall()
 
     def _holding(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
         """How many documents hold each word, remembered while the owner has about as many."""
@@ -237,16 +251,15 @@ class PostgresSearch(RowSearch):
         words: Sequence[str],
         asked: Mapping[str, object],
         size: int,
-        limit: int,
         rarest: int | None,
-    ) -> list[Match] | None:
+    ) -> list[tuple[int, float]] | None:
         """The best by words, counted in the same query; None: all were counted before, or too few of them tell much."""
         known = self._known(rows, tier, words, size)
         most = _most(words, size)
         looked = [word for word in words if known.get(word, 0) <= most]
         if len(known) == len(words) or (most < size and len(looked) < 2):
             return None
-        more = {"words": looked, "size": size, "most": most, "rarest": rarest, "look": limit}
+        more = {"words": looked, "size": size, "most": most, "rarest": rarest}
         found = tx.run("search.words_counted", {**asked, **more}).fetchall()
         held = {-place: int(count) for place, count in found if place < 0}
         counts = {word: held.get(place, 0) for place, word in enumerate(looked, 1)}
@@ -254,7 +267,7 @@ class PostgresSearch(RowSearch):
         rare = [count for count in counts.values() if count <= most]
         if most < size and (len(rare) < 2 or not any(rare)):
             return None  # too few are left, or such as find nothing: all of them count
-        return sorted((Match(*row) for row in found if row[0] > 0), key=lambda one: (-one.score, one.doc))
+        return sorted((row for row in found if row[0] > 0), key=lambda row: (-row[1], row[0]))
 
     def _known(self, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
         """How many documents hold each of those words that were counted when the owner had about as many."""
@@ -275,6 +288,29 @@ class PostgresSearch(RowSearch):
 def _words(terms: Sequence[str]) -> list[str]:
     """The stems of the terms, each once."""
     return list(dict.fromkeys(stem for term in terms for stem in stems(term)))
+
+
+def _passing(
+    tx: Tx,
+    tier: Tier,
+    params: Mapping[str, object],
+    ranked: Callable[[int], list[tuple[int, float]]],
+    limit: int,
+    look: int,
+) -> list[Match]:
+    """The best that pass the filter: of so many that are ranked, then of more, until enough pass or none is left."""
+    while True:
+        best, found = ranked(look), list[Match]()
+        at, step = 0, max(limit, _FIRST_LOOK)
+        while len(found) < limit and at < len(best):
+            some = best[at : at + step]
+            answer = tx.run(f"search.allowed_{tier}", {**params, "docs": tx.many([doc for doc, _ in some])})
+            allowed = {row[0]: row[1:] for row in answer.fetchall()}
+            found += [Match(doc, score, *allowed[doc]) for doc, score in some if doc in allowed]
+            at, step = at + step, step * _MORE
+        if len(found) >= limit or len(best) < look:
+            return found[:limit]
+        look *= _MORE
 
 
 def _telling(words: list[str], holding: dict[str, int], size: int) -> list[str]:
@@ -309,8 +345,11 @@ def _size(tx: Tx, tier: Tier) -> tuple[int, float]:
     return documents, max(1.0, words / documents) if documents else 1.0
 
 
-def _brought_up(tx: PostgresTx, tier: Tier, place: Place) -> VectorView | None:
+def _brought_up(tx: Tx, tier: Tier, place: Place) -> VectorView | None:
     """What a place holds, after what changed was read into it; None when this transaction cannot tell."""
+    assert isinstance(tx, PostgresTx)
+    if tx.rows is None:  # gone meanwhile
+        return None
     import numpy as np
 
     from recollect.store.rows.matrix import VectorMatrix

@@ -1,33 +1,7 @@
 -- The two legs of recall, and the rows behind what they find.
 
--- The best by words are taken first and held against the filter then: of thousands that share a word few are read. They
--- are an array made while the query runs (ARRAY(SELECT …)): how long it is the planner cannot know and takes for short, so
--- it looks each up by its key. Of a list it knows it would rather read all of an owner's rows, which it takes for few.
--- name: lexical_memory
-WITH f AS MATERIALIZED ({bm25})
-SELECT f.doc, f.score, 0, 0, r.occurred_at FROM f JOIN (
-  SELECT m.row, m.occurred_at FROM memories m
-  WHERE m.tenant = :tenant AND m.owner = :owner AND m.row = ANY (ARRAY(SELECT doc FROM f))
-  {memory_filter} OFFSET 0
-) r ON r.row = f.doc ORDER BY f.score DESC, f.doc;
-
--- name: lexical_gist
-WITH f AS MATERIALIZED ({bm25})
-SELECT f.doc, f.score, r.session, 0, r.occurred_at FROM f JOIN (
-  SELECT g.row, g.session, g.occurred_at FROM gists g
-  WHERE g.tenant = :tenant AND g.owner = :owner AND g.row = ANY (ARRAY(SELECT doc FROM f))
-  {gist_filter} OFFSET 0
-) r ON r.row = f.doc ORDER BY f.score DESC, f.doc;
-
--- name: lexical_turn
-WITH f AS MATERIALIZED ({bm25})
-SELECT f.doc, f.score, r.session, r.ordinal, r.occurred_at FROM f JOIN (
-  SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
-  WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = ANY (ARRAY(SELECT doc FROM f))
-  {turn_filter} OFFSET 0
-) r ON r.row = f.doc ORDER BY f.score DESC, f.doc;
-
--- By words alone: the words are the owner's, so are the documents.
+-- By words alone: the words are the owner's, so are the documents. The filter comes after, as for vectors (`allowed`): of
+-- thousands that share a word few are read.
 -- name: words
 {bm25};
 
@@ -122,6 +96,9 @@ SELECT doc, {both} AS score FROM (
 SELECT doc, halfvec_send(vector) FROM vectors
 WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[]) ORDER BY doc, place;
 
+-- What of these the filter lets through. They are an array made while the query runs (ARRAY(SELECT …)): how long it is the
+-- planner cannot know and takes for short, so it looks each up by its key. Of a list it knows it would rather read all of an
+-- owner's rows, which it takes for few.
 -- name: allowed_memory
 SELECT m.row, 0, 0, m.occurred_at FROM memories m
 WHERE m.tenant = :tenant AND m.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND m.owner = :owner
