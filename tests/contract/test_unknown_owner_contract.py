@@ -15,10 +15,10 @@ NOBODY = Scope("x", "y")
 def test_an_owner_nobody_knows_sees_nothing(filled: Filled, name: str) -> None:
     store, places, docs = filled.give()
     before = filled.rest(NOBODY)
-    for stranger in (Scope("nobody", "here"), Scope("acme", "stranger", "apollo"), OWNERS[0].within("unused")):
-        for asked in (places[0], places[3], places[4]):  # each owner once, both projects
-            for values in arguments(store, name, asked, docs):
-                answer = call(store, name, stranger, values).replace(asked.session, "")
-                if name != "memories.add":
-                    assert "canary" not in answer.replace(f"chat:new {asked.canary}", "")
+    strangers = (Scope("nobody", "here"), Scope("acme", "stranger", "apollo"), OWNERS[0].within("unused"))
+    for stranger, asked in zip(strangers, (places[0], places[3], places[4]), strict=True):  # each owner, both projects
+        for values in arguments(store, name, asked, docs):
+            answer = call(store, name, stranger, values).replace(asked.session, "")
+            if name != "memories.add":
+                assert "canary" not in answer.replace(f"chat:new {asked.canary}", "")
     assert filled.rest(NOBODY) == before

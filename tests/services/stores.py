@@ -25,6 +25,7 @@ class Emptied:
         self._layout = layout
         self._urls: dict[int, str] = {}
         self._stores: dict[int, PostgresStore] = {}
+        self._emptying: dict[int, psycopg.Connection] = {}
 
     def give(self, number: int) -> PostgresStore:
         """The store of this number, with nothing in it."""
@@ -33,7 +34,7 @@ class Emptied:
         store = self._stores.get(number)
         if store is None or store.closed:
             store = self._stores[number] = PostgresStore(self.settings(number), layout=self._layout)
-        empty(self._urls[number])
+        self._empty(number)
         store.use.let_go()  # it was not the store that forgot
         return store
 
@@ -47,19 +48,34 @@ class Emptied:
         return replace(settings or Settings(), database_url=self._urls[number], database_connections=4)
 
     def close(self) -> None:
+        for connection in self._emptying.values():
+            connection.close()
         for store in self._stores.values():
             store.close()
 
+    def _empty(self, number: int) -> None:
+        """Take everything out of a store, whoever it belongs to; its schema stays."""
+        if number in self._emptying:
+            try:
+                self._emptying[number].execute("SELECT pg_temp.empty()")
+                return
+            except psycopg.OperationalError:
+                pass  # a test ended it
+        self._emptying[number] = emptying(self._urls[number])
+        self._emptying[number].execute("SELECT pg_temp.empty()")
 
-def empty(url: str) -> None:
-    """Take everything out of a store, whoever it belongs to; its schema stays."""
-    with psycopg.connect(url) as connection:
-        tables = [name for (name,) in connection.execute(_TABLES).fetchall()]
-        # No triggers: foreign keys would want an order. Deleting from empty tables is many times faster than TRUNCATE.
-        statements = ["SET session_replication_role = replica", "SET search_path = recollect"]
-        statements += [f"DELETE FROM {name}" for name in tables]
-        statements.append(
-            "DELETE FROM meta WHERE key IN ('embedding_model', 'retention_clock') OR key ~ '^(job|move|backup):'"
-        )
-        statements.append("DELETE FROM meta WHERE key IN ('store_id', 'scrub_due', 'scrub_begun')")
-        connection.execute(";".join(statements))
+
+def emptying(url: str) -> psycopg.Connection:
+    """A connection with a function that takes everything out: planned once, it is several times as quick."""
+    connection = psycopg.connect(url, autocommit=True)
+    tables = [name for (name,) in connection.execute(_TABLES).fetchall()]
+    # No triggers: foreign keys would want an order. Deleting from empty tables is many times faster than TRUNCATE.
+    connection.execute("SET session_replication_role = replica; SET search_path = recollect")
+    statements = [f"DELETE FROM {name}" for name in tables]
+    statements.append(
+        "DELETE FROM meta WHERE key IN ('embedding_model', 'retention_clock') OR key ~ '^(job|move|backup):'"
+    )
+    statements.append("DELETE FROM meta WHERE key IN ('store_id', 'scrub_due', 'scrub_begun')")
+    body = ";".join(statements)
+    connection.execute(f"CREATE FUNCTION pg_temp.empty() RETURNS void LANGUAGE plpgsql AS $$ BEGIN {body}; END $$")
+    return connection
