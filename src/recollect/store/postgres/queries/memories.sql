@@ -109,7 +109,7 @@ standing AS (
 ), best AS MATERIALIZED (
   SELECT s.row, :kind::float8 * k.weight + :importance::float8 * s.importance + :own::float8 * s.own
     + :confirmed::float8 * (s.confirmed_at IS NOT NULL)::int + :recency::float8
-    / (1.0 + :decay::float8 * greatest(0.0, extract(epoch FROM :now::timestamptz - s.occurred_at)::float8 / 86400.0)) AS worth
+    / (1.0 + :decay::float8 * greatest(0.0, date_part('epoch', :now::timestamptz - s.occurred_at) / 86400.0)) AS worth
   FROM standing s JOIN kinds k ON k.kind = s.kind WHERE s.expires_at IS NULL OR s.expires_at > :now::timestamptz
   ORDER BY worth DESC, s.row DESC LIMIT :limit
 )

@@ -24,31 +24,32 @@ SELECT
   (SELECT count(*) FROM turns WHERE tenant = :tenant AND owner = :owner AND {visible}),
   (SELECT count(*) FROM pending WHERE tenant = :tenant AND owner = :owner);
 
--- Of the newest so many memories alone, so that it costs the same however many there are.
+-- Of the newest so many memories alone, so that it costs the same however many there are; they are gone through once, and
+-- counted in all ways at the same time.
 -- name: facets
 WITH looked AS MATERIALIZED (
-  SELECT kind, tags, session, project, importance, trust, meta, occurred_at, archived_at, superseded_at, expires_at, deleted_at
-  FROM memories WHERE tenant = :tenant AND owner = :owner AND {visible}
-  ORDER BY occurred_at DESC LIMIT :look
-), seen AS MATERIALIZED (
-  SELECT m.kind, m.tags, m.trust, m.project, m.session FROM looked m WHERE true
-  {memory_filter}
+  SELECT m.kind, m.tags, m.trust, m.project, m.session, (true {memory_filter}) AS passes FROM (
+    SELECT kind, tags, session, project, importance, trust, meta, occurred_at, archived_at, superseded_at, expires_at, deleted_at
+    FROM memories WHERE tenant = :tenant AND owner = :owner AND {visible}
+    ORDER BY occurred_at DESC LIMIT :look
+  ) m
+), counted AS MATERIALIZED (
+  SELECT grouping(kind, trust, project, session) AS ways, kind, trust, project, session, count(*) AS count
+  FROM looked WHERE passes GROUP BY GROUPING SETS ((), (kind), (trust), (project), (session))
 )
 SELECT 'looked' AS facet, '' AS value, count(*) AS count FROM looked
-UNION ALL SELECT 'all', '', count(*) FROM seen
-UNION ALL SELECT 'kind', kind, count(*) FROM seen GROUP BY kind
-UNION ALL SELECT 'trust', trust, count(*) FROM seen GROUP BY trust
+UNION ALL SELECT CASE ways WHEN 15 THEN 'all' WHEN 7 THEN 'kind' ELSE 'trust' END,
+  CASE ways WHEN 15 THEN '' WHEN 7 THEN kind ELSE trust END, count FROM counted WHERE ways IN (15, 7, 11)
 UNION ALL (
-  SELECT 'tag', t.value, count(*) AS count FROM seen, jsonb_array_elements_text(seen.tags) AS t (value)
+  SELECT 'tag', t.value, count(*) AS count FROM looked, jsonb_array_elements_text(looked.tags) AS t (value) WHERE passes
   GROUP BY t.value ORDER BY count DESC, t.value COLLATE "C" LIMIT :most)
 UNION ALL (
-  SELECT 'project', p.name, c.count FROM (SELECT project, count(*) AS count FROM seen WHERE project IS NOT NULL GROUP BY project) c
-  JOIN projects p ON p.tenant = :tenant AND p.row = c.project ORDER BY c.count DESC, p.name COLLATE "C" LIMIT :most)
+  SELECT 'project', p.name, c.count FROM counted c JOIN projects p ON p.tenant = :tenant AND p.row = c.project
+  WHERE c.ways = 13 ORDER BY c.count DESC, p.name COLLATE "C" LIMIT :most)
 UNION ALL (
   SELECT 'agent', s.flavor, sum(c.count)::bigint AS count
-  FROM (SELECT session, count(*) AS count FROM seen WHERE session IS NOT NULL GROUP BY session) c
-  JOIN sessions s ON s.tenant = :tenant AND s.owner = :owner AND s.id = c.session
-  GROUP BY s.flavor ORDER BY count DESC, s.flavor COLLATE "C" LIMIT :most);
+  FROM counted c JOIN sessions s ON s.tenant = :tenant AND s.owner = :owner AND s.id = c.session
+  WHERE c.ways = 14 GROUP BY s.flavor ORDER BY count DESC, s.flavor COLLATE "C" LIMIT :most);
 
 -- name: named
 (SELECT 'tag' AS what, t.value AS name FROM (
