@@ -1,12 +1,14 @@
 """How fast and how large the pages are with very much in the store, every one of them beside its goal.
 
-    python bench/pages.py [--memories 100000] [--sessions 2000] [--asks 50] [--stores sqlite,postgres]
+    python bench/pages.py [--memories 100000] [--sessions 2000] [--owners 1] [--asks 50] [--stores sqlite,postgres]
                           [--data-dir DIR] [--only WORD] [--profile] [--json FILE]
 
 In: sizes. Out: one table line a page: the 95th percentile of the time the server takes, and the bytes it sends. The
 pages are those of the app: one that is not asked for here is named at the end. They are asked in this process, without
 a network; each ask is another query, memory or session. The vectors of memories and turns are given (embedding them
 takes hours and changes no cost here); questions are embedded by the real model where its weights are.
+With `--owners` all that is in the store is divided among so many, and one of them looks. Each page is asked a few times
+before, as by somebody who has looked around a little: the vectors of whoever goes on asking are kept at hand.
 With `--data-dir` the store is built once and used again; with `--profile` the time of each slow page is taken apart.
 """
 
@@ -64,6 +66,7 @@ BATCH = 1_000
 GOAL_MS, LONG_MS = 50.0, 300.0
 FIRST_BYTES, BLOCKING_BYTES, LONG_PAGE_BYTES = 100_000, 50_000, 1_000_000
 SLOWEST = 14  # lines of a profile
+WARM = 12  # asks before the clock runs
 # What is never asked here, and why.
 LEFT_OUT = {
     "/": "it leads to /memory",
@@ -89,9 +92,9 @@ class Known:
 # -- building ----------------------------------------------------------------------------------------------------------
 
 
-def build(store: Store, scope: Scope, memories: int, sessions: int) -> None:
+def build(store: Store, scope: Scope, memories: int, sessions: int, seed: int = 7) -> None:
     """Fill a store: sessions with turns, tool calls, costs and digests, one very long one, memories, patterns."""
-    corpus, began = Corpus(7), time.perf_counter()
+    corpus, began = Corpus(seed), time.perf_counter()
     names = [take_session(store, scope, corpus, number, sessions) for number in range(sessions - 1)]
     take_long_session(store, scope, corpus)
     told(f"{sessions:,} sessions", began)
@@ -324,7 +327,7 @@ def measure(report: Report, store: str, browser: TestClient, has: Known, pages: 
     slow = []
     for name, (_, ask) in pages.items():
         chosen = random.Random(3)
-        for _ in range(3):
+        for _ in range(WARM):
             answer = browser.get(ask(has, chosen))
         if answer.status_code != 200:
             report.add(store, f"{name}, p95", None, "ms", note=f"not measured: it answers {answer.status_code}")
@@ -398,7 +401,10 @@ def run(report: Report, options: argparse.Namespace, store: str, folder: Path, u
     scope = Scope(settings.tenant, settings.user)
     opened = open_store(settings)
     if not opened.sessions.find(scope, limit=1):
-        build(opened, scope, options.memories, options.sessions)
+        shares = (options.memories // options.owners, options.sessions // options.owners)
+        for number in range(options.owners):
+            owner = scope if number == 0 else Scope(settings.tenant, f"user-{number}")
+            build(opened, owner, *shares, seed=7 + number)
         opened.keeping.vacuum()  # as `recollect maintain` does every night
     has = known(opened, scope, options.asks)
     opened.close()
@@ -419,6 +425,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=int, default=100_000)
     parser.add_argument("--sessions", type=int, default=2_000)
+    parser.add_argument("--owners", type=int, default=1, help="among whom they are divided")
     parser.add_argument("--asks", type=int, default=50)
     parser.add_argument("--stores", default="sqlite")
     parser.add_argument("--data-dir", type=Path, help="build the store here, or use the one that was (sqlite)")
