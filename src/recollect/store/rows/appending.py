@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import Any, Literal, NamedTuple
 
 from recollect.clock import iso
 from recollect.errors import ScopeError
@@ -43,33 +43,50 @@ class _Place:
     ended: str
 
 
+class _Known(NamedTuple):
+    """An event that is there."""
+
+    row: int
+    turn: int
+    text_hash: bytes
+
+
 @dataclass(slots=True)
 class Appending:
-    """Events coming in, within one write transaction: `add` each, then `finish`."""
+    """Events coming in, within one write transaction: `add` each of those that are coming, then `finish`."""
 
     tx: Tx
     rows: Rows
+    coming: InitVar[Sequence[Event]]
     changes: bool = False  # whether an event that is known may be written anew
     transcript: int | None = None
+    _known: dict[bytes, _Known] = field(init=False)
+    _buried: frozenset[bytes] = field(init=False)
     _places: dict[str, _Place] = field(default_factory=dict)
     _touched: dict[int, int] = field(default_factory=dict)  # turn -> characters it grew by
+
+    def __post_init__(self, coming: Sequence[Event]) -> None:
+        """Which of them are there, and which were forgotten, is looked up for all of them at once."""
+        keys = [bytes.fromhex(event.key).hex() for event in coming]
+        params = {"owner": self.rows.owner, "keys": json.dumps(keys)}
+        known, buried = (list(self.tx.run(f"sessions.{what}_events", params)) for what in ("known", "buried"))
+        self._known = {bytes.fromhex(key): _Known(*more) for key, *more in known}
+        self._buried = frozenset(bytes.fromhex(key) for (key,) in buried)
 
     def add(self, event: Event) -> Fate:
         """Take one event in; the events of a session must come in their order."""
         key = bytes.fromhex(event.key)
-        params = {"owner": self.rows.owner, "key": key}
-        known = self.tx.run("sessions.known_event", params).fetchone()
+        known = self._known.get(key)
         if known is not None:
-            return self._change(event, *known) if self.changes else "known"
-        if self.tx.run("sessions.is_buried", params).fetchone():
+            return self._change(event, key, known) if self.changes else "known"
+        if key in self._buried:
             return "forgotten"
         self._insert(event, key)
         return "added"
 
     def link(self, event: Event) -> None:
         """The bodies of an event that is there, as its own."""
-        key = {"owner": self.rows.owner, "key": bytes.fromhex(event.key)}
-        self._link_bodies(int(self.tx.row("sessions.known_event", key)[0]), event)
+        self._link_bodies(self._known[bytes.fromhex(event.key)].row, event)
 
     def finish(self) -> None:
         """Make what was added searchable."""
@@ -94,8 +111,8 @@ class Appending:
         turn = place.turn
         self._touch(turn)
         self._touched[turn] += len(event.text)
-        raw = event.raw
-        row = self.tx.row(
+        raw, text_hash = event.raw, bytes.fromhex(content_hash(event.text))
+        (row,) = self.tx.row(
             "sessions.add_event",
             {
                 "owner": self.rows.owner,
@@ -107,7 +124,7 @@ class Appending:
                 "role": event.role,
                 "origin": event.origin,
                 "text": event.text,
-                "text_hash": bytes.fromhex(content_hash(event.text)),
+                "text_hash": text_hash,
                 "occurred_at": at,
                 "recorded_at": iso(event.recorded_at),
                 "meta": as_json(event.meta),
@@ -117,7 +134,8 @@ class Appending:
                 "raw_size": raw.size if raw and self.transcript else None,
             },
         )
-        self._link_bodies(row[0], event)
+        self._known[key] = _Known(row, turn, text_hash)
+        self._link_bodies(row, event)
 
     def _link_bodies(self, row: int, event: Event) -> None:
         for body in event.bodies:
@@ -141,9 +159,9 @@ class Appending:
             index.drop(self.tx, "turn", turn, vectors=False)
             self._touched[turn] = 0
 
-    def _change(self, event: Event, row: int, turn: int, text_hash: bytes, _session: int) -> Fate:
-        new_hash = bytes.fromhex(content_hash(event.text))
-        if new_hash == text_hash:
+    def _change(self, event: Event, key: bytes, known: _Known) -> Fate:
+        new_hash, row, turn = bytes.fromhex(content_hash(event.text)), known.row, known.turn
+        if new_hash == known.text_hash:
             return "known"
         self._touch(turn)
         old = self.tx.one("sessions.event_length", {"row": row}) or 0
@@ -151,6 +169,7 @@ class Appending:
         params = {"row": row, "text": event.text, "text_hash": new_hash, "meta": as_json(event.meta)}
         self.tx.run("sessions.change_event", params)
         self.tx.run("sessions.drop_event_bodies", {"row": row})
+        self._known[key] = known._replace(text_hash=new_hash)
         self._link_bodies(row, event)
         return "changed"
 

@@ -51,7 +51,7 @@ class RowCaptures:
                     _note(tx, rows.owner, replace(transcript, state="withheld", withheld=transcript.turns))
                 return Ingested(forgotten=len(events))
             file = _transcript_row(tx, rows.owner, transcript)
-            appending = Appending(tx, rows, changes=changes, transcript=file)
+            appending = Appending(tx, rows, events, changes=changes, transcript=file)
             fates = Counter(self._add(appending, event) for event in events)
             appending.finish()
             grew = bool(fates["added"] or fates["changed"])

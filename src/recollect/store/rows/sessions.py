@@ -88,7 +88,7 @@ class RowSessions:
         the transcripts are noted there, file by file, and come from nobody but the user of the machine.
         """
         with self._db.write(scope) as tx:
-            appending = Appending(tx, tx.ensure())
+            appending = Appending(tx, tx.ensure(), events)
             added = [appending.add(event) == "added" for event in events]
             appending.finish()
             owner = appending.rows.owner

@@ -73,11 +73,12 @@ SELECT row, ordinal FROM turns WHERE session = :session ORDER BY ordinal DESC LI
 SELECT EXISTS (SELECT 1 FROM events WHERE owner = :owner AND key = :key)
     OR EXISTS (SELECT 1 FROM tombstones WHERE owner = :owner AND key = :key);
 
--- name: known_event
-SELECT row, turn, text_hash, session FROM events WHERE owner = :owner AND key = :key;
+-- name: known_events
+SELECT lower(hex(key)), row, turn, text_hash FROM events
+WHERE owner = :owner AND key IN (SELECT unhex(value) FROM json_each(:keys));
 
--- name: is_buried
-SELECT 1 FROM tombstones WHERE owner = :owner AND key = :key;
+-- name: buried_events
+SELECT lower(hex(key)) FROM tombstones WHERE owner = :owner AND key IN (SELECT unhex(value) FROM json_each(:keys));
 
 -- name: add_event_body
 INSERT INTO event_bodies (event, owner, hash) VALUES (:event, :owner, :hash) ON CONFLICT DO NOTHING;
