@@ -15,6 +15,7 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from recollect.text import one_line, present
+from recollect.web.markup import filled
 
 COLOURS = 8
 GOOD, BAD, PLAIN = 2, 5, 7  # colours that say something
@@ -176,9 +177,9 @@ def shades_of(most: int) -> list[Shade]:
 def heat_legend(most: int) -> Markup:
     """Which shade is how many."""
     square = '<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="h{}" width="10" height="10" rx="2"/></svg>'
-    row = Markup(f"<li>{square}{{}}</li>")  # noqa: S704 (no text from outside)
+    row = f"<li>{square}{{}}</li>"
     told = ((one.shade, f"{one.low:,}" + (f"–{one.high:,}" if one.high > one.low else "")) for one in shades_of(most))
-    return Markup('<ul class="legend">{}</ul>').format(Markup("").join(row.format(*one) for one in told))
+    return filled('<ul class="legend">{}</ul>', Markup("").join(filled(row, *one) for one in told))
 
 
 def parts_bar(parts: Sequence[tuple[str, float]], name: str) -> Markup:
@@ -200,12 +201,12 @@ def intervals(rows: Sequence[Range], name: str, *, label: int = 140) -> Markup:
     for number, row in enumerate(rows):
         y = number * 30 + 12
         drawn.append(_text(0, y + 4, text(row.label, max(8, int(label / _CHAR)))))
-        drawn.append(Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(label, y, label + room, y))
+        drawn.append(filled('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>', label, y, label + room, y))
         if row.value is not None and row.low is not None and row.high is not None:
             low, high, at = (label + value / top * room for value in (row.low, row.high, row.value))
             colour = f"c{row.colour % COLOURS}"
             drawn.append(_rect(low, y - 3, max(1.0, high - low), 6, colour, opacity=0.35))
-            drawn.append(Markup('<circle class="{}" cx="{:.1f}" cy="{}" r="5"/>').format(colour, at, y))
+            drawn.append(filled('<circle class="{}" cx="{:.1f}" cy="{}" r="5"/>', colour, at, y))
         drawn.append(_text(label + room + 8, y + 4, text(row.figure), kind="soft"))
     for share in (0.0, 0.5, 1.0):
         at = label + share * room
@@ -217,41 +218,41 @@ def legend(names: Iterable[str], colours: Sequence[int] = tuple(range(COLOURS)))
     """Which colour is what."""
     swatch = '<svg viewBox="0 0 10 10" aria-hidden="true"><rect class="c{}" width="10" height="10" rx="2"/></svg>'
     rows = [
-        Markup(f"<li>{swatch}{{}}</li>").format(  # noqa: S704 (no text from outside)
-            colours[number % len(colours)] % COLOURS, text(name, 40)
-        )
+        filled(f"<li>{swatch}{{}}</li>", colours[number % len(colours)] % COLOURS, text(name, 40))
         for number, name in enumerate(names)
     ]
-    return Markup('<ul class="legend">{}</ul>').format(Markup("").join(rows))
+    return filled('<ul class="legend">{}</ul>', Markup("").join(rows))
 
 
 # -- marks -------------------------------------------------------------------------------------------------------------
 
 
 def _svg(width: float, height: float, name: str, drawn: Iterable[Markup], kind: str = "", role: str = "img") -> Markup:
-    shaped = Markup(' class="{}"').format(kind) if kind else Markup("")
-    return Markup(
-        '<svg viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" role="{}" aria-label="{}"{}>{}</svg>'
-    ).format(width, height, width, height, role, text(name), shaped, Markup("").join(drawn))
+    shaped = filled(' class="{}"', kind) if kind else Markup("")
+    return filled(
+        '<svg viewBox="0 0 {:.0f} {:.0f}" width="{:.0f}" height="{:.0f}" role="{}" aria-label="{}"{}>{}</svg>',
+        *(width, height, width, height, role, text(name), shaped, Markup("").join(drawn)),
+    )
 
 
 def _rect(
     x: float, y: float, width: float, height: float, kind: str, inside: Markup | str = "", opacity: float = 1
 ) -> Markup:
-    faint = Markup(' opacity="{}"').format(opacity) if opacity < 1 else Markup("")
+    faint = filled(' opacity="{}"', opacity) if opacity < 1 else Markup("")
     round_ = 2 if width > 3 and height > 3 else 0
-    return Markup('<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="{}"{}>{}</rect>').format(
-        kind, x, y, width, height, round_, faint, inside
+    return filled(
+        '<rect class="{}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="{}"{}>{}</rect>',
+        *(kind, x, y, width, height, round_, faint, inside),
     )
 
 
 def _text(x: float, y: float, words: Markup, *, anchor: str = "start", kind: str = "") -> Markup:
-    shaped = Markup(' class="{}"').format(kind) if kind else Markup("")
-    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}"{}>{}</text>').format(x, y, anchor, shaped, words)
+    shaped = filled(' class="{}"', kind) if kind else Markup("")
+    return filled('<text x="{:.1f}" y="{:.1f}" text-anchor="{}"{}>{}</text>', x, y, anchor, shaped, words)
 
 
 def _titled(words: str) -> Markup:
-    return Markup("<title>{}</title>").format(text(words))
+    return filled("<title>{}</title>", text(words))
 
 
 def _axis(low: float, high: float, height: int, bottom: int) -> list[Markup]:
@@ -260,7 +261,7 @@ def _axis(low: float, high: float, height: int, bottom: int) -> list[Markup]:
     for share in (0.0, 0.5, 1.0):
         y = height - bottom - share * (height - bottom - _HIGH)
         drawn.append(
-            Markup('<line class="axis" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(_LEFT, y, WIDTH - _RIGHT, y)
+            filled('<line class="axis" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>', _LEFT, y, WIDTH - _RIGHT, y)
         )
         value = low + (high - low) * share
         drawn.append(_text(_LEFT - 6, y + 4, text(_figure(value)), anchor="end", kind="soft"))
@@ -281,16 +282,16 @@ def _upright(x: float, foot: float, words: str) -> list[Markup]:
     """A line at a moment, with what was then."""
     x = min(max(x, _LEFT), WIDTH - _RIGHT)
     anchor, beside = ("end", -5) if x > WIDTH / 2 else ("start", 5)
-    line = Markup('<line class="moment" x1="{:.1f}" y1="2" x2="{:.1f}" y2="{:.1f}"/>').format(x, x, foot)
+    line = filled('<line class="moment" x1="{:.1f}" y1="2" x2="{:.1f}" y2="{:.1f}"/>', x, x, foot)
     return [line, _text(x + beside, 12, text(words), anchor=anchor, kind="soft")]
 
 
 def _strokes(places: Sequence[tuple[float, float, str]], kind: str) -> list[Markup]:
     """A line through these places, and a dot at each that tells what it is."""
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y, _ in places)
-    dot = Markup('<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3.5">{}</circle>')
-    line = Markup('<g class="{}"><polyline class="line" points="{}"/></g>').format(kind, points)
-    return [*([line] if len(places) > 1 else []), *(dot.format(kind, x, y, _titled(told)) for x, y, told in places)]
+    dot = '<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="3.5">{}</circle>'
+    line = filled('<g class="{}"><polyline class="line" points="{}"/></g>', kind, points)
+    return [*([line] if len(places) > 1 else []), *(filled(dot, kind, x, y, _titled(told)) for x, y, told in places)]
 
 
 def _round_up(value: float) -> float:

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from recollect.clock import age_label
 from recollect.text import one_line, present
+from recollect.web.markup import filled
 
 STATIC = files("recollect.web") / "static"
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -87,7 +88,7 @@ def moment(at: datetime | None) -> Markup:
     if at is None:
         return Markup("–")
     utc = at.astimezone(UTC)
-    return Markup('<time datetime="{}">{}</time>').format(f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M} UTC")
+    return filled('<time datetime="{}">{}</time>', f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M} UTC")
 
 
 def ago(at: datetime | None, now: datetime) -> Markup:
@@ -96,8 +97,8 @@ def ago(at: datetime | None, now: datetime) -> Markup:
         return Markup("–")
     utc = at.astimezone(UTC)
     told = escape(age_label(at, now))
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M} UTC", told
+    return filled(
+        '<time datetime="{}" title="{}">{}</time>', f"{utc:%Y-%m-%dT%H:%M:%SZ}", f"{utc:%Y-%m-%d %H:%M} UTC", told
     )
 
 

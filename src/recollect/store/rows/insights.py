@@ -187,8 +187,9 @@ def _coverage(tx: Tx, rows: Rows, files: Sequence[tuple[Any, ...]]) -> list[Flav
         turns[flavor] |= _keys(packed)
         withheld |= _keys(kept_out)
     every = set().union(*turns.values())
-    stored = _there(tx, rows, "stored", every)
-    buried = _there(tx, rows, "buried", every - stored - withheld)
+    absent = _those(tx, rows, "absent", every)
+    stored = every - absent
+    buried = _those(tx, rows, "buried", absent - withheld)
     return [
         FlavorCoverage(
             *(flavor, number[flavor], len(keys), len(keys & stored)),
@@ -198,8 +199,8 @@ def _coverage(tx: Tx, rows: Rows, files: Sequence[tuple[Any, ...]]) -> list[Flav
     ]
 
 
-def _there(tx: Tx, rows: Rows, what: str, keys: set[str]) -> set[str]:
-    """Which of these keys are stored, or buried."""
+def _those(tx: Tx, rows: Rows, what: str, keys: set[str]) -> set[str]:
+    """Which of these keys are of no event, or of one that was forgotten: nearly always few."""
     if not keys:
         return set()
     return {key for (key,) in tx.run(f"insights.{what}", {"owner": rows.owner, "keys": json.dumps(sorted(keys))})}

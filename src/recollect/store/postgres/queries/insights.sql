@@ -75,10 +75,11 @@ WHERE t.tenant = :tenant AND t.owner = :owner AND t.state <> 'empty' AND t.sessi
   AND (:project::bigint IS NULL OR s.project = :project) AND (:flavor::text IS NULL OR t.flavor = :flavor)
 ORDER BY t.row DESC LIMIT :files;
 
--- An array, so that each is looked up in the index; joined, all that the owner has would be read.
--- name: stored
-SELECT encode(key, 'hex') FROM events WHERE tenant = :tenant AND owner = :owner
-  AND key = ANY (ARRAY(SELECT decode(value, 'hex') FROM json_array_elements_text(:keys::json)));
+-- Each key by itself, and without telling the planner whose they are: else it might read all that the owner has, to join it.
+-- name: absent
+SELECT k.value FROM json_array_elements_text(:keys::json) k WHERE (
+  SELECT true FROM events WHERE tenant = :tenant AND owner = (SELECT :owner::bigint) AND key = decode(k.value, 'hex') LIMIT 1
+) IS NULL;
 
 -- name: buried
 SELECT encode(key, 'hex') FROM tombstones WHERE tenant = :tenant AND owner = :owner

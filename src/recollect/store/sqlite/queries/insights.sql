@@ -74,8 +74,8 @@ WHERE t.owner = :owner AND t.state <> 'empty' AND t.session IS NOT NULL
   AND (:project IS NULL OR s.project = :project) AND (:flavor IS NULL OR t.flavor = :flavor)
 ORDER BY t.row DESC LIMIT :files;
 
--- name: stored
-SELECT k.value FROM json_each(:keys) k WHERE EXISTS (SELECT 1 FROM events e WHERE e.owner = :owner AND e.key = unhex(k.value));
+-- name: absent
+SELECT k.value FROM json_each(:keys) k WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.owner = :owner AND e.key = unhex(k.value));
 
 -- name: buried
 SELECT k.value FROM json_each(:keys) k WHERE EXISTS (SELECT 1 FROM tombstones t WHERE t.owner = :owner AND t.key = unhex(k.value));
