@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from recollect.errors import NotFound
 from recollect.model import Memory, Scope
 from recollect.store.port import Filter, Store
+from recollect.store.postgres.store import PostgresStore
+from recollect.store.rows import facets
 from recollect.store.sqlite.store import SqliteStore
 from recollect.store.statsport import Facets
 from tests.contract.samples import ANN, BOB, LATER, NOW, T0, memory, talk
@@ -115,6 +117,21 @@ def test_what_expires_is_no_longer_counted_and_nothing_was_written(store: Store)
         assert (found.memories, "lunch" in found.tags) == (left, left == 2), passed
 
 
+def test_it_is_counted_again_only_after_a_change(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    times: list[int] = []
+    count = facets._count
+    monkeypatch.setattr(facets, "_count", lambda *given: (times.append(1), count(*given))[1])
+    store.memories.add(ANN, memory("the door is blue"))
+    store.memories.add(BOB, memory("the barn is red"))
+    for expected in (1, 1):
+        assert store.stats.facets(ANN, NOW, look=100).memories == 1
+        assert len(times) == expected
+    store.memories.add(ANN, memory("the till is red"))
+    for expected in (2, 2):
+        assert store.stats.facets(ANN, NOW, look=100).memories == 2
+        assert len(times) == expected
+
+
 def test_nobody_is_told_what_was_counted_for_another(store: Store) -> None:
     store.memories.add(ANN, memory("the door is blue", tags=("paint",)))
     store.memories.add(ANN.within("shop"), memory("the till is red", project="shop", tags=("till",)))
@@ -138,8 +155,18 @@ def test_who_is_not_in_a_context_is_not_told_what_a_member_was(store: Store) -> 
             store.stats.facets(BOB.in_context(context), NOW, look=100)
 
 
-def test_what_another_process_writes_is_counted_at_once(tmp_path: Path) -> None:
-    here, there = SqliteStore(tmp_path), SqliteStore(tmp_path)
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_what_another_process_writes_is_counted_at_once(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    here: Store
+    there: Store
+    if kind == "sqlite":
+        here, there = SqliteStore(tmp_path), SqliteStore(tmp_path)
+    else:
+        stores = request.getfixturevalue("emptied")
+        stores.give(1)
+        here, there = PostgresStore(stores.settings(1)), PostgresStore(stores.settings(1))
     try:
         for number in range(1, 4):
             assert there.memories.add(ANN, memory(f"fact {number}", tags=(f"tag {number}",)))[1]

@@ -11,8 +11,7 @@ from recollect.web.markup import filled
 
 @given(st.text())
 def test_text_is_escaped_as_markupsafe_does(words: str) -> None:
-    shape = '<b title="{}">{}</b>'
-    assert filled(shape, words, words) == Markup(shape).format(words, words)
+    assert filled('<b title="{}">{}</b>', words, words) == Markup('<b title="{}">{}</b>').format(words, words)
 
 
 def test_markup_and_numbers_stay_as_they_are() -> None:

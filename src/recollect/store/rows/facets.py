@@ -7,6 +7,7 @@ Who looks through memories asks for the same counts again and again: they are ke
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from recollect.store.rows.tx import Rows, Tx
 from recollect.store.statsport import Facets, Named
 
 _FACETS = ("kind", "tag", "project", "agent", "trust")
-_KEPT = 64  # filters whose counts are kept
+_KEPT = 256  # owners and filters whose counts are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class _Counted:
 
 
 class KeptFacets:
-    """The counts of one state of the store. `state` is read before the transaction that counts begins.
+    """Counts, each with the state that the store was in. That is read before they are counted.
 
     So what is kept under a state was counted in that state or a later one, and who comes with the same state finds a
     store to which nothing was written since.
@@ -37,33 +38,24 @@ class KeptFacets:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._state: int | None = None
-        self._counted: dict[Hashable, _Counted] = {}
+        self._counted: OrderedDict[Hashable, tuple[Hashable, _Counted]] = OrderedDict()
 
-    def facets(self, tx: Tx, rows: Rows, where: Filter, state: int, *, look: int, most: int) -> Facets:
-        """As they were counted, or counted now."""
+    def facets(self, tx: Tx, rows: Rows, where: Filter, state: Hashable, *, look: int, most: int) -> Facets:
+        """What the filter lets through among the newest `look` memories, as it was counted, or counted now."""
         params = _params(tx, rows, where, look, most)
         now = str(params.pop("now"))
         key = tuple(params.values())
         with self._lock:
-            if self._state != state:
-                self._state = state
-                self._counted.clear()
-            known = self._counted.get(key)
-        if known is not None and known.since <= now and (known.until is None or now < known.until):
+            then, known = self._counted.get(key, (None, None))
+        if known is not None and then == state and known.since <= now and (known.until is None or now < known.until):
             return known.facets
         found, until = _count(tx, {**params, "now": now}, look)
         with self._lock:
-            if self._state == state:
-                while len(self._counted) >= _KEPT:
-                    self._counted.pop(next(iter(self._counted)))
-                self._counted[key] = _Counted(found, now, until)
+            self._counted[key] = state, _Counted(found, now, until)
+            self._counted.move_to_end(key)
+            while len(self._counted) > _KEPT:
+                self._counted.popitem(last=False)
         return found
-
-
-def facets(tx: Tx, rows: Rows, where: Filter, *, look: int, most: int) -> Facets:
-    """What the filter lets through among the newest `look` memories, counted."""
-    return _count(tx, _params(tx, rows, where, look, most), look)[0]
 
 
 def _params(tx: Tx, rows: Rows, where: Filter, look: int, most: int) -> dict[str, object]:
@@ -71,7 +63,7 @@ def _params(tx: Tx, rows: Rows, where: Filter, look: int, most: int) -> dict[str
 
 
 def _count(tx: Tx, params: Mapping[str, object], look: int) -> tuple[Facets, str | None]:
-    """The counts, and when the first of what is counted expires, where the store tells."""
+    """The counts, and when the first of what is counted expires."""
     counts: dict[str, dict[str, int]] = {name: {} for name in _FACETS}
     seen = looked = 0
     until: str | None = None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from recollect.model import Scope
 from recollect.store.port import Filter
 from recollect.store.rows.captured import captured
-from recollect.store.rows.facets import KeptFacets, facets, named
+from recollect.store.rows.facets import KeptFacets, named
 from recollect.store.rows.memories import filter_params
 from recollect.store.rows.tx import Database
 from recollect.store.statsport import MOST, Captured, Facets, Held, Named, Period, Tally
@@ -20,7 +20,7 @@ class RowStats:
     """Counts of memories, sessions and turns."""
 
     def __init__(self, database: Database, state: Callable[[], int] | None = None) -> None:
-        """`state` tells whether anything was written since it was asked last, where the database knows that."""
+        """`state` tells whether anything was written since it was asked last; without it, the rows tell."""
         self._db = database
         self._state = state
         self._kept = KeptFacets()
@@ -58,13 +58,13 @@ class RowStats:
 
     def facets(self, scope: Scope, where: Filter, *, look: int, most: int = MOST) -> Facets:
         """The memories a filter lets through among the newest `look`, counted by kind, tag, project, agent, trust."""
-        state = self._state() if self._state else None
+        state: Hashable = self._state() if self._state else None
         with self._db.read(scope) as tx:
             rows = tx.rows
             if rows is None:
                 return Facets()
             if state is None:
-                return facets(tx, rows, where, look=look, most=most)
+                state = tx.row("stats.state", rows.params())
             return self._kept.facets(tx, rows, where, state, look=look, most=most)
 
     def named(self, scope: Scope, beginning: str, *, look: int, most: int) -> Named:

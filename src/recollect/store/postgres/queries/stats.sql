@@ -24,11 +24,17 @@ SELECT
   (SELECT count(*) FROM turns WHERE tenant = :tenant AND owner = :owner AND {visible}),
   (SELECT count(*) FROM pending WHERE tenant = :tenant AND owner = :owner);
 
+-- What is another once a memory or a session of the owner came or changed: every change of a memory is in the audit. A server
+-- that was started anew, or another one, may have another past.
+-- name: state
+SELECT (SELECT max(number) FROM audit WHERE tenant = :tenant AND owner = :owner),
+  (SELECT max(row) FROM sessions WHERE tenant = :tenant AND owner = :owner), pg_postmaster_start_time();
+
 -- Of the newest so many memories alone, so that it costs the same however many there are; they are gone through once, and
 -- counted in all ways at the same time.
 -- name: facets
 WITH looked AS MATERIALIZED (
-  SELECT m.kind, m.tags, m.trust, m.project, m.session, (true {memory_filter}) AS passes FROM (
+  SELECT m.kind, m.tags, m.trust, m.project, m.session, m.expires_at, (true {memory_filter}) AS passes FROM (
     SELECT kind, tags, session, project, importance, trust, meta, occurred_at, archived_at, superseded_at, expires_at, deleted_at
     FROM memories WHERE tenant = :tenant AND owner = :owner AND {visible}
     ORDER BY occurred_at DESC LIMIT :look
@@ -38,6 +44,7 @@ WITH looked AS MATERIALIZED (
   FROM looked WHERE passes GROUP BY GROUPING SETS ((), (kind), (trust), (project), (session))
 )
 SELECT 'looked' AS facet, '' AS value, count(*) AS count FROM looked
+UNION ALL SELECT 'until', to_char(min(expires_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 0 FROM looked WHERE passes
 UNION ALL SELECT CASE ways WHEN 15 THEN 'all' WHEN 7 THEN 'kind' ELSE 'trust' END,
   CASE ways WHEN 15 THEN '' WHEN 7 THEN kind ELSE trust END, count FROM counted WHERE ways IN (15, 7, 11)
 UNION ALL (
