@@ -18,7 +18,7 @@ from tests.services.postgres import Postgres
 pytestmark = pytest.mark.slow
 
 OLD, NEW = Scope("acme", "old"), Scope("acme", "new")
-MANY = 3_000
+MANY = 600
 
 
 @pytest.fixture(scope="module")
