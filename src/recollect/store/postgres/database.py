@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from recollect.store.rows.matrix import VectorView
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-_LOOKED_UP = re.compile(r"owner = :owner AND ((?:\w+\.)?(?:key|id|name|hash|session_id|dedup_key) = )")
+_LOOKED_UP = re.compile(r"owner = :owner\s+AND ((?:\w+\.)?(?:key|id|name|hash|session_id|dedup_key) = )")
 _NOTHING: Mapping[str, object] = {}
 LOCK_TIMEOUT = "30s"
 _SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"

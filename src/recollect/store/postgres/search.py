@@ -190,30 +190,27 @@ class PostgresSearch(RowSearch):
             return None
         if not place.lock.acquire(blocking=False):
             return None
-        if matrix is None and sizes.vectors > self._later:
-            threading.Thread(target=self._read, args=(tx.scope, tier, place), name="recollect-vectors").start()
-            return None
-        return self._bring_up(tx, tier, place)
+        try:
+            if matrix is not None or sizes.vectors <= self._later:
+                return _brought_up(tx, tier, place)
+        finally:
+            place.lock.release()
+            self.memory.make_room(place)
+        threading.Thread(target=self._read, args=(tx.scope, tier, place), name="recollect-vectors").start()
+        return None
 
     def _read(self, scope: Scope, tier: Tier, place: Place) -> None:
         """Read an owner's vectors for questions to come; if that fails, another one tries."""
+        if not place.lock.acquire(blocking=False):
+            return
         try:
             with self._db.read(scope) as tx:
                 _brought_up(tx, tier, place)
         except Exception as error:  # nobody waits for this thread, and the database still compares
             logging.getLogger(__name__).warning("vectors could not be read: %s", type(error).__name__)
         finally:
-            self._let_go(place)
-
-    def _bring_up(self, tx: PostgresTx, tier: Tier, place: Place) -> VectorView | None:
-        try:
-            return _brought_up(tx, tier, place)
-        finally:
-            self._let_go(place)
-
-    def _let_go(self, place: Place) -> None:
-        place.lock.release()
-        self.memory.make_room(place)
+            place.lock.release()
+            self.memory.make_room(place)
 
     def _by_words(
         self, tx: Tx, rows: Rows, tier: Tier, words: list[str], rarest: int | None, look: int
