@@ -41,6 +41,7 @@ from load import WEIGHTS, MiniLMShaped
 from postgres import database
 from recollect.capture.toolcall import describe
 from recollect.clock import now
+from recollect.http.serve import spare_collector
 from recollect.ids import stable_key
 from recollect.model import Cost, Event, Gist, Scope, Session
 from recollect.models.port import Embedder
@@ -318,6 +319,7 @@ def visitor(settings: Settings, embedder: Embedder) -> Iterator[tuple[TestClient
     assert isinstance(served, Served)
     with TestClient(served, base_url=BASE, client=("127.0.0.1", 1), follow_redirects=False) as browser:
         browser.get(link_to(settings.data_dir, ""))
+        spare_collector()  # as `recollect serve` does before it answers
         yield browser, served
     serving.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -79,6 +80,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=["AssertionError"]))
     # Real agents and Node take minutes, and a file is one worker's: whoever began one last would hold up the end.
     items.sort(key=lambda item: item.path.parent.name != "hosts" and item.path.stem not in LONGEST)
+
+
+def pytest_collection_finish() -> None:
+    """Twenty thousand tests stay until the end: they need not be looked through for garbage again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)

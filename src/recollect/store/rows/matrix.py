@@ -1,7 +1,7 @@
 """An owner's vectors of one tier in memory: read once, then only what changed.
 
 Up to `EXACT` rows all of them are compared. Of more, the signs of their numbers are compared first, a bit each, and
-only the tenth that agrees best with the question is compared exactly: reading all of them takes longer than everything
+only those few that agree best with the question are compared exactly: reading all of them takes longer than everything
 else in an answer (decision 23).
 
 In: documents with their vectors as float16, and which documents are left. Out: a `VectorView`, everything a search
@@ -28,12 +28,19 @@ if TYPE_CHECKING:
     Signs = NDArray[np.uint64]
 
 EXACT = 20_000  # rows up to which all are compared
-_TENTH = 10  # … of more than that, a part of so many
-_SPREAD = 32  # … but so many for each document that is wanted
+_SPREAD = 125  # of just as many rows, how many are compared for the nearest one (`compared`)
 _BLOCK = 512
 _NEAR = 16_384  # signs that are compared in one go: they stay in the cache of the processor
 _SLACK = 0.05  # float16 changes the length of a unit vector by less than this
 _FEW = 64  # rows that nobody counts
+
+
+def compared(rows: int, limit: float) -> int:
+    """Of so many rows, how many have to be compared to find the nearest `limit` but for one in five hundred.
+
+    Measured by bench/signs.py: the number grows with the wanted slower than they do, and hardly with the rows.
+    """
+    return round(_SPREAD * limit ** (2 / 3) * (rows / EXACT) ** (1 / 4))
 
 
 class VectorView:
@@ -56,6 +63,7 @@ class VectorView:
         self.stamp = stamp
         self.scaled = scaled
         self.live = int((bounds[:, 2] - bounds[:, 0]).sum())  # rows that are some document's
+        self._firsts, self._afters = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 2])
         self._order = np.argsort(docs, kind="stable")
         self._sorted = docs[self._order]
         self._latest: tuple[Matrix, Matrix] | None = None
@@ -104,14 +112,16 @@ class VectorView:
 
     def _likely(self, query: Matrix, limit: int) -> NDArray[np.int64] | None:
         """Where the documents are whose signs agree best with the question's; None: all have to be compared."""
-        wanted = max(len(self.rows) // _TENTH, _SPREAD * limit)
+        wanted = compared(len(self.rows), limit * self.live / max(1, len(self.docs)))
         if len(self.rows) <= EXACT or wanted > len(self.rows) // 2:
             return None
         differ = _differing(self.signs, _signs(self._asked(query)[None, :])[:, 0])
         most = int(np.searchsorted(np.cumsum(np.bincount(differ)), wanted))
         found = np.flatnonzero(differ <= most)
-        places = np.searchsorted(self.bounds[:, 0], found, side="right") - 1
-        places = np.unique(places[(places >= 0) & (found < self.bounds[places, 2])])
+        places = np.searchsorted(self._firsts, found, side="right") - 1
+        places = places[(places >= 0) & (found < self._afters[places])]
+        if self.live > len(self.docs):  # rows of one document lie side by side, so it is found once, and again at once
+            places = places[np.diff(places, prepend=-1) > 0]
         return places if len(places) >= min(limit, len(self.docs)) else None
 
     def _scores(self, query: Matrix) -> Matrix:

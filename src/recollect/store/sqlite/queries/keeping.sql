@@ -139,9 +139,11 @@ UPDATE memories SET content = '', why = NULL, tags = '[]', evidence = '[]', anch
 -- name: to_purge
 SELECT row, owner, id FROM memories WHERE deleted_at IS NOT NULL AND deleted_at < :before;
 
+-- All memories less the forgotten: both are counted in an index, and those that are left would be in the table.
 -- name: counts
 SELECT (SELECT count(*) FROM sessions), (SELECT count(*) FROM events), (SELECT count(*) FROM turns), (SELECT count(*) FROM gists),
-       (SELECT count(*) FROM memories WHERE deleted_at IS NULL), (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending);
+       (SELECT count(*) FROM memories) - (SELECT count(*) FROM memories WHERE deleted_at IS NOT NULL),
+       (SELECT count(*) FROM vectors), (SELECT count(*) FROM pending);
 
 -- name: event_texts
 SELECT key, CAST(text AS BLOB), text_hash FROM events;
