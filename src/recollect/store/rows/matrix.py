@@ -40,7 +40,8 @@ def compared(rows: int, limit: float) -> int:
 
     Measured by bench/signs.py: the number grows with the wanted slower than they do, and hardly with the rows.
     """
-    return round(_SPREAD * limit ** (2 / 3) * (rows / EXACT) ** (1 / 4))
+    number: float = _SPREAD * limit ** (2 / 3) * (rows / EXACT) ** (1 / 4)
+    return round(number)
 
 
 class VectorView:

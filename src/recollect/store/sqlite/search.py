@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from recollect.store.rows.matrix import VectorView
 
 _FEW = 200  # documents under which every word is looked for
+_COMMON = 5  # a word that one text of so many holds costs most and says least
+_NEWEST = 5_000  # documents that are weighed where they are found by such words alone
 _REMEMBERED = 200_000  # words whose stem and frequency are kept in mind: 50 MB of them at the most
 _WIDER = 16  # times the limit: how many of the best are held against a filter that leaves out much
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
@@ -58,16 +60,25 @@ class SqliteSearch(RowSearch):
                 words = self._rarest(tx, rows.owner, tier, words)[:rarest]
             if not words:
                 return []
-            asked = {"match": " OR ".join(words), "limit": limit}
+            match = " OR ".join(words)
+            oldest = self._oldest(tx, rows.owner, tier, words, match)
+            asked = {"match": match, "limit": limit, "from": oldest}
             if where is None:
                 return seen_of(tx, rows, tier, [Match(*row) for row in tx.run(f"search.words_{tier}", asked)])
             params = {**search_filter(tx, rows, where), **asked}
-            look = self._look(tx, rows, tier, words, where, limit)
+            look = _NEWEST if oldest else self._look(tx, rows, tier, words, where, limit)
             if look:
                 found = tx.run(f"search.best_{tier}", {**params, "look": look}).fetchall()
                 if len(found) == limit or (found and found[0][-1] < look):
                     return [Match(*row[:-1]) for row in found]
             return [Match(*row) for row in tx.run(f"search.lexical_{tier}", params)]
+
+    def _oldest(self, tx: Tx, owner: int, tier: Tier, words: Sequence[str], match: str) -> int:
+        """The first document that is looked at, of very many found by common words alone ("the"); 0: all are."""
+        size = self._size(tx, owner, tier)
+        if size <= _COMMON * _NEWEST or any(self._holding(tx, tier, word, size) <= size // _COMMON for word in words):
+            return 0
+        return tx.one(f"search.newest_{tier}", {"match": match, "newer": _NEWEST - 1}) or 0
 
     def _look(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], where: Filter, limit: int) -> int:
         """How many of the best are held against the filter at first; 0: all, where few match or few of them pass."""
@@ -140,7 +151,7 @@ class SqliteSearch(RowSearch):
         return list(found)
 
     def _telling(self, tx: Tx, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
-        """Without words that a fifth of all texts hold, if two others are left: they cost most and say least.
+        """Without common words, if two others are left.
 
         Others that no text holds at all find nothing, and then the common ones have to.
         """
@@ -148,7 +159,7 @@ class SqliteSearch(RowSearch):
         if size < _FEW:
             return phrases
         held = {phrase: self._holding(tx, tier, phrase, size) for phrase in phrases}
-        rare = [phrase for phrase in phrases if held[phrase] <= size // 5]
+        rare = [phrase for phrase in phrases if held[phrase] <= size // _COMMON]
         return rare if len(rare) >= 2 and any(held[phrase] for phrase in rare) else phrases
 
     def _rarest(self, tx: Tx, owner: int, tier: Tier, phrases: list[str]) -> list[str]:

@@ -27,7 +27,7 @@ ORDER BY f.rank LIMIT :limit;
 -- filter afterwards. How many there were comes with each row; when too few pass, all have to be looked at.
 -- name: best_memory
 WITH f AS MATERIALIZED (
-  SELECT rowid AS doc, -bm25(memory_fts, 1.0, 0.5) AS score FROM memory_fts WHERE memory_fts MATCH :match ORDER BY score DESC, rowid LIMIT :look
+  SELECT rowid AS doc, -bm25(memory_fts, 1.0, 0.5) AS score FROM memory_fts WHERE memory_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :look
 )
 SELECT f.doc, f.score, 0, 0, m.occurred_at, (SELECT count(*) FROM f) FROM f CROSS JOIN memories m ON m.row = f.doc
 WHERE m.owner = :owner
@@ -36,7 +36,7 @@ ORDER BY f.score DESC, f.doc LIMIT :limit;
 
 -- name: best_gist
 WITH f AS MATERIALIZED (
-  SELECT rowid AS doc, -bm25(gist_fts, 1.0) AS score FROM gist_fts WHERE gist_fts MATCH :match ORDER BY score DESC, rowid LIMIT :look
+  SELECT rowid AS doc, -bm25(gist_fts, 1.0) AS score FROM gist_fts WHERE gist_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :look
 )
 SELECT f.doc, f.score, g.session, 0, g.occurred_at, (SELECT count(*) FROM f) FROM f CROSS JOIN gists g ON g.row = f.doc
 WHERE g.owner = :owner
@@ -45,7 +45,7 @@ ORDER BY f.score DESC, f.doc LIMIT :limit;
 
 -- name: best_turn
 WITH f AS MATERIALIZED (
-  SELECT rowid AS doc, -bm25(turn_fts, 3.0, 1.0) AS score FROM turn_fts WHERE turn_fts MATCH :match ORDER BY score DESC, rowid LIMIT :look
+  SELECT rowid AS doc, -bm25(turn_fts, 3.0, 1.0) AS score FROM turn_fts WHERE turn_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :look
 )
 SELECT f.doc, f.score, t.session, t.ordinal, t.occurred_at, (SELECT count(*) FROM f) FROM f CROSS JOIN turns t ON t.row = f.doc
 WHERE t.owner = :owner
@@ -54,13 +54,13 @@ ORDER BY f.score DESC, f.doc LIMIT :limit;
 
 -- By words alone: the words are the owner's, so are the documents.
 -- name: words_memory
-SELECT rowid, -bm25(memory_fts, 1.0, 0.5) AS score FROM memory_fts WHERE memory_fts MATCH :match ORDER BY score DESC, rowid LIMIT :limit;
+SELECT rowid, -bm25(memory_fts, 1.0, 0.5) AS score FROM memory_fts WHERE memory_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :limit;
 
 -- name: words_gist
-SELECT rowid, -bm25(gist_fts, 1.0) AS score FROM gist_fts WHERE gist_fts MATCH :match ORDER BY score DESC, rowid LIMIT :limit;
+SELECT rowid, -bm25(gist_fts, 1.0) AS score FROM gist_fts WHERE gist_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :limit;
 
 -- name: words_turn
-SELECT rowid, -bm25(turn_fts, 3.0, 1.0) AS score FROM turn_fts WHERE turn_fts MATCH :match ORDER BY score DESC, rowid LIMIT :limit;
+SELECT rowid, -bm25(turn_fts, 3.0, 1.0) AS score FROM turn_fts WHERE turn_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :limit;
 
 -- name: allowed_memory
 SELECT m.row, 0, 0, m.occurred_at FROM memories m
@@ -87,14 +87,23 @@ SELECT t.row, t.chars,
 FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND +t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
+-- name: newest_memory
+SELECT rowid FROM memory_fts WHERE memory_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
+
 -- name: count_memory
 SELECT count(*) FROM memory_fts WHERE memory_fts MATCH :match;
 
 -- name: tagged
 SELECT rowid FROM memory_fts WHERE memory_fts MATCH :match LIMIT :most;
 
+-- name: newest_gist
+SELECT rowid FROM gist_fts WHERE gist_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
+
 -- name: count_gist
 SELECT count(*) FROM gist_fts WHERE gist_fts MATCH :match;
+
+-- name: newest_turn
+SELECT rowid FROM turn_fts WHERE turn_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
 
 -- name: count_turn
 SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
