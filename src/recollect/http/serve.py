@@ -39,7 +39,7 @@ from recollect.web.app import create_served
 if TYPE_CHECKING:
     from recollect.cli.output import Output
 
-COLLECTED = 20_000  # objects made before it is looked which of them are needed; Python's own 700 is for scripts
+COLLECTED = 5_000  # objects made before it is looked which of them are needed; Python's own 700 is for scripts
 AGAIN_SECONDS = 1.0  # how long a process that ended is waited for before it is started again
 
 
@@ -98,7 +98,7 @@ def spare_collector() -> None:
     """What was made by now stays: it is not looked through again and again for what nobody needs any more."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(COLLECTED, 20, 50)
+    gc.set_threshold(COLLECTED, 50, 50)
 
 
 def address_of(where: socket.socket) -> str:
