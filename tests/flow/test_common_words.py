@@ -9,6 +9,7 @@ import pytest
 
 from recollect.model import TIERS, Tier
 from recollect.store.port import Filter, Store
+from recollect.store.rows.search import most_holding
 from recollect.store.sqlite import search
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, NOW, minute, shown, texts
@@ -57,3 +58,8 @@ def test_a_rare_word_is_found_however_old(filled: Store, tier: Tier, where: Filt
 def test_a_narrow_filter_finds_what_it_lets_through_however_old(filled: Store, tier: Tier) -> None:
     assert found(filled, tier, ["the"], replace(NOW, session=f"{tier}-7")) == [7]
     assert set(found(filled, tier, ["the"], replace(NOW, until=minute(9)), COUNT)) == set(range(10))
+
+
+@pytest.mark.parametrize(("size", "most"), [(199, 199), (1_000, 200), (25_000, 5_000), (1_000_000, 5_000)])
+def test_a_word_is_common_in_a_fifth_of_the_texts_or_in_five_thousand(size: int, most: int) -> None:
+    assert most_holding(size) == most

@@ -23,7 +23,7 @@ from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
 from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx, Sizes
 from recollect.store.postgres.halfvec import Halfvec, read_sent
-from recollect.store.rows.search import RowSearch, search_filter, seen_of, visible
+from recollect.store.rows.search import RowSearch, most_holding, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, Place, VectorMemory
 from recollect.store.searchtext import WEAKER_SHARE
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from recollect.store.port import Matrix
     from recollect.store.rows.matrix import VectorView
 
-_FEW = 200  # documents under which every word is looked for
 _REMEMBERED = 200_000  # words of owners whose frequency is kept in mind: 50 MB of them at the most
 _FIRST_LOOK = 64  # how many of the best documents are held against the filter at first
 _MORE = 8  # times as many where it leaves out much, and each time that too few of them pass
@@ -311,7 +310,7 @@ def _passing(
 
 
 def _telling(words: list[str], holding: dict[str, int], size: int) -> list[str]:
-    """Without words that a fifth of all texts hold, if two others are left: they cost most and say least.
+    """Without common words, if two others are left.
 
     Others that no text holds at all find nothing, and then the common ones have to.
     """
@@ -321,7 +320,7 @@ def _telling(words: list[str], holding: dict[str, int], size: int) -> list[str]:
 
 def _most(words: Sequence[str], size: int) -> int:
     """How many documents may hold a word that tells something."""
-    return size if size < _FEW or len(words) <= 2 else size // 5
+    return size if len(words) <= 2 else most_holding(size)
 
 
 def _weight(size: int, holding: int) -> float:

@@ -18,6 +18,15 @@ from recollect.store.rows.memories import filter_params, memory_of
 from recollect.store.rows.tx import Database, Rows, Tx
 from recollect.text import content_hash
 
+FEW = 200  # documents under which every word is looked for
+COMMON = 5  # a word that one text of so many holds costs most and says least …
+_COMMON_IN = 5_000  # … and so does one that so many hold, of however many
+
+
+def most_holding(size: int) -> int:
+    """Of so many documents, how many may hold a word that tells something."""
+    return size if size < FEW else min(size // COMMON, _COMMON_IN)
+
 
 class RowSearch:
     """The documents behind what the legs find, and the turns around them."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
-from recollect.store.rows.search import RowSearch, search_filter, seen_of, visible
+from recollect.store.rows.search import COMMON, FEW, RowSearch, most_holding, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, VectorMemory
 from recollect.store.rows.vectors import active_model
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from recollect.store.port import Matrix
     from recollect.store.rows.matrix import VectorView
 
-_FEW = 200  # documents under which every word is looked for
-_COMMON = 5  # a word that one text of so many holds costs most and says least
-_NEWEST = 5_000  # documents that are weighed where they are found by such words alone
+_NEWEST = 5_000  # documents that are weighed where they are found by common words alone
 _REMEMBERED = 200_000  # words whose stem and frequency are kept in mind: 50 MB of them at the most
 _WIDER = 16  # times the limit: how many of the best are held against a filter that leaves out much
 _FIRST_LOOK = 64  # how many of the nearest vectors are held against the filter at first
@@ -76,7 +74,7 @@ class SqliteSearch(RowSearch):
     def _oldest(self, tx: Tx, owner: int, tier: Tier, words: Sequence[str], match: str) -> int:
         """The first document that is looked at, of very many found by common words alone ("the"); 0: all are."""
         size = self._size(tx, owner, tier)
-        if size <= _COMMON * _NEWEST or any(self._holding(tx, tier, word, size) <= size // _COMMON for word in words):
+        if size <= COMMON * _NEWEST or any(self._holding(tx, tier, word, size) <= size // COMMON for word in words):
             return 0
         return tx.one(f"search.newest_{tier}", {"match": match, "newer": _NEWEST - 1}) or 0
 
@@ -156,10 +154,10 @@ class SqliteSearch(RowSearch):
         Others that no text holds at all find nothing, and then the common ones have to.
         """
         size = self._size(tx, owner, tier)
-        if size < _FEW:
+        if size < FEW:
             return phrases
         held = {phrase: self._holding(tx, tier, phrase, size) for phrase in phrases}
-        rare = [phrase for phrase in phrases if held[phrase] <= size // _COMMON]
+        rare = [phrase for phrase in phrases if held[phrase] <= most_holding(size)]
         return rare if len(rare) >= 2 and any(held[phrase] for phrase in rare) else phrases
 
     def _rarest(self, tx: Tx, owner: int, tier: Tier, phrases: list[str]) -> list[str]:
