@@ -5,7 +5,8 @@
 
 Every user has a key of their own and so many memories. Searches are different questions of random users; nothing is
 asked twice on purpose. Closed: each connection asks as soon as it is answered, the hardest crowd there is. Paced: each
-user asks once a second, as people do. All users have the same texts, so that the real model embeds each of them once.
+user asks once a second, as people do; then all of them ask and tell something once a second. All users have the same
+texts, so that the real model embeds each of them once.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -176,6 +178,20 @@ def crowd(
     return found
 
 
+def together(
+    service: Service, folder: Path, requests: Sequence[Sequence[Any]], users: int, seconds: float
+) -> list[Any]:
+    """Crowds at the same time, one for each kind of request, in each of which every user asks once a second."""
+
+    def loose(number: int) -> Any:
+        own = folder / str(number)
+        own.mkdir()
+        return crowd(service, own, requests[number], users, seconds, rate=users)
+
+    with ThreadPoolExecutor(len(requests)) as crowds:
+        return list(crowds.map(loose, range(len(requests))))
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(len(values) * share))] if values else float("nan")
 
@@ -201,6 +217,10 @@ def measured(
         add(report, name, f"search, {len(service.keys)} users once a second", paced, 50, 200)
         paced = crowd(service, Path(folder), given, len(service.keys), min(20, options.seconds), rate=len(service.keys))
         add(report, name, f"ingest, {len(service.keys)} users once a second", paced, 100, 500)
+        rest(service)
+        both = together(service, Path(folder), (asked, given), len(service.keys), options.seconds)
+        for what, found, goal, floor in zip(("search", "ingest"), both, (50, 100), (200, 500), strict=True):
+            add(report, name, f"{what}, {len(service.keys)} users each of both once a second", found, goal, floor)
         held(report, name, service, Path(folder), asked)
     return curve
 
