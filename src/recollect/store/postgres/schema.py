@@ -183,7 +183,7 @@ def _migrate(
     access = (_FOLDER / "access.sql").read_text(encoding="utf-8")
     told = {"app": APP, "backup": BACKUP, "schema": SCHEMA, "vectors": holds, "own": OWN, "named": NAMED}
     bare = "w.tenant" if count else "w.tenant || ''"  # bare it finds the partition, and all of the tenant's rows
-    told["words_of"] = f"{bare} = current_tenant()"
+    told["words_of"] = f"{bare} = (SELECT current_tenant())"
     for name, value in {**told, "definers": ", ".join(f"'{name}'" for name in DEFINERS)}.items():
         access = access.replace(f"{{{name}}}", value)
     run(access)
