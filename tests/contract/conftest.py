@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import apsw
+import psycopg
 import pytest
 
 from recollect.model import Scope
@@ -90,7 +92,9 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """A store with three owners' things in it, filled anew only when something was written to it."""
     if request.param == "postgres":
         stores: Emptied = request.getfixturevalue("emptied")
-        yield Filled(lambda: stores.give(9), begun_in_postgres)
+        url = stores.url(9)
+        with psycopg.connect(url, autocommit=True) as owning:
+            yield Filled(lambda: stores.give(9), begun_in_postgres, partial(rows_in_postgres, owning))
         return
     with ExitStack() as opened:
 
@@ -101,6 +105,28 @@ def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             return store
 
         yield Filled(make, changes_of_sqlite)
+
+
+_OWNED = """
+SELECT c.table_name FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
+WHERE c.table_schema = 'recollect' AND c.column_name = 'owner' AND t.table_type = 'BASE TABLE' ORDER BY 1
+"""
+
+
+def rows_in_postgres(owning: psycopg.Connection[Any], owners: list[Scope]) -> list[Any]:
+    """All rows that belong to these owners, of every table that has an owner, each as a hash."""
+    tables = [name for (name,) in owning.execute(_OWNED).fetchall()]
+    each = [
+        f"SELECT '{name}', t.owner, md5(string_agg(t::text, E'\\n' ORDER BY t::text)) FROM recollect.{name} t "
+        f"WHERE (t.tenant, t.owner) IN (SELECT tenant, row FROM theirs) GROUP BY t.owner"
+        for name in tables
+    ]
+    names = [f"{one.tenant}/{one.user}" for one in owners]
+    theirs = "SELECT tenant, row FROM recollect.owners WHERE tenant || '/' || username = ANY (%s)"
+    whole = f"WITH theirs AS MATERIALIZED ({theirs}) {' UNION ALL '.join(each)} ORDER BY 1, 2"
+    found = owning.execute(whole, (names,), prepare=True).fetchall()  # type: ignore[arg-type]
+    assert len({table for table, _, _ in found}) > 20, "the owners have nothing that could change"
+    return found
 
 
 def changes_of_sqlite(store: Store) -> Callable[[], object]:

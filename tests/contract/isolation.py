@@ -205,10 +205,18 @@ def theirs(one: Place, scope: Scope) -> bool:
 
 
 class Filled:
-    """A store with everybody's things in it, filled anew once anything was written to it."""
+    """A store with everybody's things in it, filled anew once anything was written to it.
 
-    def __init__(self, make: Callable[[], Store], written: Callable[[Store], Callable[[], object]]) -> None:
-        self._make, self._watch = make, written
+    `rows`, where there is something quicker than to ask the store: all rows that some owners have.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Store],
+        written: Callable[[Store], Callable[[], object]],
+        rows: Callable[[list[Scope]], object] | None = None,
+    ) -> None:
+        self._make, self._watch, self._rows = make, written, rows
         self._written: Callable[[], object] | None = None
         self._filled: object = None
 
@@ -218,7 +226,7 @@ class Filled:
             self.store = self._make()
             self.places = fill(self.store)
             self.docs = every_doc(self.store)
-            self._rest: dict[Scope, dict[str, list[Any]]] = {}
+            self._rest: dict[Scope, object] = {}
             self._written = self._watch(self.store)
             self._filled = self._written()
         return self.store, self.places, self.docs
@@ -228,10 +236,17 @@ class Filled:
         assert self._written is not None
         return self._written() != self._filled
 
-    def rest(self, without: Scope) -> dict[str, list[Any]]:
+    def rest(self, without: Scope) -> object:
         """What everybody else has, read once while nothing is written."""
         if self.changed():
-            return rest(self.store, self.places, without)
+            return self._read(without)
         if without not in self._rest:
-            self._rest[without] = rest(self.store, self.places, without)
+            self._rest[without] = self._read(without)
         return self._rest[without]
+
+    def _read(self, without: Scope) -> object:
+        if self._rows is None:
+            return rest(self.store, self.places, without)
+        owner = replace(without, project=None)
+        own = [one for one in self.places if replace(one.scope, project=None) == owner]
+        return self._rows([one for one in OWNERS if one != owner]), rest(self.store, own, without)
