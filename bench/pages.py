@@ -39,8 +39,10 @@ from corpus import Corpus
 from latency import Report, clocked, percentile
 from load import WEIGHTS, MiniLMShaped
 from postgres import database
+from recollect.capture.bodies import body_of
 from recollect.capture.toolcall import describe
 from recollect.clock import now
+from recollect.facade import Recollect
 from recollect.http.serve import spare_collector
 from recollect.ids import stable_key
 from recollect.model import Cost, Event, Gist, Scope, Session
@@ -54,6 +56,7 @@ from recollect.store.opening import open_store
 from recollect.store.port import Seen, Store
 from recollect.web.address import link_to
 from recollect.web.app import Served, create_served
+from recollect.web.routes.patterns import EVERYWHERE
 
 BASE = "http://127.0.0.1:8010"
 AGENTS = ("claude", "codex", "grok", "gemini")
@@ -62,6 +65,7 @@ PROJECTS = tuple(
 )
 SMALL, RARE = "github.com/acme/lighthouse", "lantern"  # of a few of the oldest memories
 LONG = "claude:long"  # the session of four megabytes
+BODIED = "claude:bodied"  # a session of one event, with a body
 LONG_BYTES = 4_000_000
 BATCH = 1_000
 GOAL_MS, LONG_MS = 50.0, 300.0
@@ -88,6 +92,8 @@ class Known:
     events: Sequence[tuple[str, str]]  # a session and the key of one of its events
     patterns: Sequence[str]
     questions: Sequence[str]
+    rollout: tuple[str, str]  # a pattern and where it was put
+    body: str  # of the event of `BODIED`
 
 
 # -- building ----------------------------------------------------------------------------------------------------------
@@ -215,17 +221,30 @@ def embed(store: Store) -> None:
         store.vectors.put((model.name, model.dim), rows)
 
 
-def known(store: Store, scope: Scope, asks: int) -> Known:
+def put_rest(settings: Settings, scope: Scope) -> tuple[tuple[str, str], str]:
+    """What only single pages show, once however often it is put: a pattern that was rolled out, and a body."""
+    body = body_of(b"what a tool printed " * 50, "text/plain")
+    said = Event(stable_key(BODIED, "0"), BODIED, "message", "user", "user", "Look at this.", now(), now(), way="sweep")
+    with Recollect.open(settings=settings, scope=scope, background=False) as memory:
+        memory.store.captures.ingest(scope, Session(BODIED, "claude"), [replace(said, bodies=(body,))], [])
+        one = min(found.id for found in memory.store.patterns.find(scope, limit=100))
+        memory.patterns.approve(one)
+        memory.patterns.roll_out(one, "memory")
+        return (one, memory.patterns.rollouts(one)[0].id), body.hash
+
+
+def known(store: Store, scope: Scope, asks: int, rollout: tuple[str, str], body: str) -> Known:
     """Ids and questions, as many as are asked for."""
     from recollect.store.port import Filter
 
     corpus = Corpus(11)
     found = store.memories.find(scope, Filter(now=now()), limit=max(200, asks))
-    sessions = [one.id for one in store.sessions.find(scope, limit=max(200, asks)) if one.id != LONG]
+    sessions = [one.id for one in store.sessions.find(scope, limit=max(200, asks)) if one.id not in (LONG, BODIED)]
     events = [(one, store.sessions.history(scope, one, first=3)[-1].key) for one in sessions[:asks]]
     patterns = [one.id for one in store.patterns.find(scope, limit=100)]
     asked = corpus.questions([one.content for one in found])
-    return Known([one.id for one in found], sessions, events, patterns, [next(asked) for _ in range(max(200, asks))])
+    questions = [next(asked) for _ in range(max(200, asks))]
+    return Known([one.id for one in found], sessions, events, patterns, questions, rollout, body)
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -287,6 +306,18 @@ PAGES: dict[str, tuple[str, Asks]] = {
     "/page/patterns/…/merge": (
         "/page/patterns/{pattern_id}/merge",
         lambda has, any_: at(f"/page/patterns/{has.patterns[0]}/merge", into=any_.choice(has.patterns[1:])),
+    ),
+    "/page/patterns/…/roll-out": (
+        "/page/patterns/{pattern_id}/roll-out",
+        lambda has, any_: at(f"/page/patterns/{has.rollout[0]}/roll-out", to="memory", place=EVERYWHERE),
+    ),
+    "/page/patterns/…/roll-back": (
+        "/page/patterns/{pattern_id}/roll-back",
+        lambda has, any_: at(f"/page/patterns/{has.rollout[0]}/roll-back", rollout=has.rollout[1]),
+    ),
+    "/page/sessions/…/body": (
+        "/page/sessions/{session_id:path}/body",
+        lambda has, any_: at(f"{session(BODIED)}/body", name=has.body),
     ),
     "/page/insights": ("/page/insights", lambda has, any_: "/page/insights"),
     "/page/insights, a year": ("/page/insights", lambda has, any_: at("/page/insights", days="365")),
@@ -408,7 +439,7 @@ def run(report: Report, options: argparse.Namespace, store: str, folder: Path, u
             owner = scope if number == 0 else Scope(settings.tenant, f"user-{number}")
             build(opened, owner, *shares, seed=7 + number)
         opened.keeping.vacuum()  # as `recollect maintain` does every night
-    has = known(opened, scope, options.asks)
+    has = known(opened, scope, options.asks, *put_rest(settings, scope))
     opened.close()
     with visitor(settings, UNSET if real else MiniLMShaped()) as (browser, served):
         pages = {**PAGES, **plain(served)}

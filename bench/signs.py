@@ -66,10 +66,11 @@ def main() -> None:
     parser.add_argument("--sizes", type=lambda text: [int(one) for one in text.split(",")], default=[20_000])
     parser.add_argument("--vectors", type=Path, help="where they are kept from one run to the next")
     options = parser.parse_args()
+    vectors = questions = np.zeros((0, 0), dtype=np.float32)
     if options.vectors and options.vectors.exists():
         kept = np.load(options.vectors)
         vectors, questions = kept["vectors"], kept["questions"]
-    else:
+    if len(vectors) < max(options.sizes):
         vectors, questions = embedded(options.data, max(options.sizes))
         if options.vectors:
             np.savez(options.vectors, vectors=vectors, questions=questions)

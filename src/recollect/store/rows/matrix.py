@@ -36,7 +36,7 @@ _FEW = 64  # rows that nobody counts
 
 
 def compared(rows: int, limit: float) -> int:
-    """Of so many rows, how many have to be compared to find the nearest `limit` but for one in five hundred.
+    """Of so many rows, how many have to be compared to find the nearest `limit` but for two or three in a thousand.
 
     Measured by bench/signs.py: the number grows with the wanted slower than they do, and hardly with the rows.
     """

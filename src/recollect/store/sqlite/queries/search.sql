@@ -62,6 +62,17 @@ SELECT rowid, -bm25(gist_fts, 1.0) AS score FROM gist_fts WHERE gist_fts MATCH :
 -- name: words_turn
 SELECT rowid, -bm25(turn_fts, 3.0, 1.0) AS score FROM turn_fts WHERE turn_fts MATCH :match AND rowid >= :from ORDER BY score DESC, rowid LIMIT :limit;
 
+-- From which document on so many are found. What looks for the best of them (`from` above) begins there, where words tell
+-- nothing: to weigh all that hold "the" takes longer than everything else in an answer.
+-- name: newest_memory
+SELECT rowid FROM memory_fts WHERE memory_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
+
+-- name: newest_gist
+SELECT rowid FROM gist_fts WHERE gist_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
+
+-- name: newest_turn
+SELECT rowid FROM turn_fts WHERE turn_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
+
 -- name: allowed_memory
 SELECT m.row, 0, 0, m.occurred_at FROM memories m
 WHERE m.row IN (SELECT value FROM json_each(:docs))
@@ -87,23 +98,14 @@ SELECT t.row, t.chars,
 FROM turns t WHERE t.row IN (SELECT value FROM json_each(:docs)) AND +t.owner = :owner
   AND (:any_project OR t.project IS NULL OR t.project = :scope_project);
 
--- name: newest_memory
-SELECT rowid FROM memory_fts WHERE memory_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
-
 -- name: count_memory
 SELECT count(*) FROM memory_fts WHERE memory_fts MATCH :match;
 
 -- name: tagged
 SELECT rowid FROM memory_fts WHERE memory_fts MATCH :match LIMIT :most;
 
--- name: newest_gist
-SELECT rowid FROM gist_fts WHERE gist_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
-
 -- name: count_gist
 SELECT count(*) FROM gist_fts WHERE gist_fts MATCH :match;
-
--- name: newest_turn
-SELECT rowid FROM turn_fts WHERE turn_fts MATCH :match ORDER BY rowid DESC LIMIT 1 OFFSET :newer;
 
 -- name: count_turn
 SELECT count(*) FROM turn_fts WHERE turn_fts MATCH :match;
