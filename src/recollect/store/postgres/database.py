@@ -119,7 +119,7 @@ class PostgresTx(Tx):
         return self.connection.execute(QUERIES[query], {**known, **params})
 
     def take_sizes(self, rows: Sequence[Sequence[Any]]) -> dict[Tier | Rare, Sizes]:
-        """Keep what `search.sizes` told."""
+        """Keep what `sizes` told."""
         self.sizes = {tier: Sizes(*sizes) for tier, *sizes in rows}
         return self.sizes
 
@@ -242,7 +242,7 @@ class Database:
     @contextmanager
     def together(self, scope: Scope) -> Iterator[None]:
         """Within it, what this thread reads for the scope is read in one transaction, as of one moment."""
-        with self._transaction(scope, _SNAPSHOT, writing=False, sizes=True) as tx:
+        with self._transaction(scope, _SNAPSHOT, writing=False, entry="enter_to_ask") as tx:
             outer = getattr(self._mine, "reading", None)
             try:
                 self._mine.reading = tx
@@ -269,13 +269,13 @@ class Database:
             self.pool.putconn(connection)
 
     @contextmanager
-    def write(self, scope: Scope | None) -> Iterator[PostgresTx]:
+    def write(self, scope: Scope | None, *, keyed: bool = False) -> Iterator[PostgresTx]:
         """One write transaction: all of it is kept, or none. One for the same owner nests into the outer one."""
         outer: PostgresTx | None = getattr(self._mine, "writing", None)
         if outer is not None and outer.scope == scope:
             yield outer
             return
-        with self._transaction(scope, "BEGIN", writing=True) as tx:
+        with self._transaction(scope, "BEGIN", writing=True, entry="enter_keyed" if keyed else "enter") as tx:
             try:
                 self._mine.writing = tx
                 yield tx
@@ -284,11 +284,11 @@ class Database:
 
     def touch(self, scope: Scope) -> Any:
         """A small write that waits for no other writer of its owner, but for the row itself."""
-        return self._transaction(scope, "BEGIN", writing=False)
+        return self._transaction(scope, "BEGIN", writing=False, entry="enter_keyed")
 
     @contextmanager
     def _transaction(
-        self, scope: Scope | None, begin: str, *, writing: bool, sizes: bool = False
+        self, scope: Scope | None, begin: str, *, writing: bool, entry: str = "enter"
     ) -> Iterator[PostgresTx]:
         self._usable()
         connection = self.pool.getconn()
@@ -297,7 +297,7 @@ class Database:
                 tx = PostgresTx(connection, scope, None)
                 tx.terms, tx.heads = self.terms, {}
                 try:
-                    _enter(tx, begin, writing, sizes)
+                    _enter(tx, begin, writing, entry)
                     yield tx
                     connection.execute("COMMIT")
                 except Exception:
@@ -323,25 +323,29 @@ class Database:
         self.pool.close()
 
 
-def _enter(tx: PostgresTx, begin: str, writing: bool, sizes: bool) -> None:
-    """Begin a transaction for its scope in one round trip; with `sizes`, it tells how much the owner has, too."""
+def _enter(tx: PostgresTx, begin: str, writing: bool, entry: str) -> None:
+    """Begin a transaction for its scope in one round trip, by the query of that name.
+
+    The one for a question also tells how much the owner has, in as many rows.
+    """
     if tx.scope is None:
         tx.connection.execute(begin)
         return
+    query = QUERIES[f"sessions.{entry}"]
     try:
         with tx.connection.pipeline():
             tx.connection.execute(begin)
-            answer = tx.connection.execute(QUERIES["sessions.enter"], tx.entry_params(writing, making=False))
-            found = tx.connection.execute(QUERIES["search.sizes"]) if sizes else None
+            answer = tx.connection.execute(query, tx.entry_params(writing, making=False))
     except psycopg.OperationalError as error:
         if isinstance(error.__context__, KeyboardInterrupt):  # what it left of the pipeline is told in its place
             raise error.__context__ from None
         raise
-    row = answer.fetchone()
-    tx.rows = None if row is None else Rows(*row)
-    if found is not None:
-        tx.take_sizes(found.fetchall())
-    if tx.rows is None:
+    found = answer.fetchall()
+    if found:
+        tx.rows = Rows(*found[0][:2])
+        if entry == "enter_to_ask":
+            tx.take_sizes([row[2:] for row in found])
+    else:
         require_member(tx.scope)
 
 

@@ -94,7 +94,14 @@ class VectorView:
     def cosines(self, query: Matrix, docs: Sequence[int]) -> dict[int, float]:
         """The cosine of each given document that has vectors."""
         known, places = self._places(docs)
-        return dict(zip(known, self._cosines(self._asked(query), places).tolist(), strict=True)) if known else {}
+        if not known:
+            return {}
+        latest = self._latest
+        if latest is not None and latest[0] is query:  # all were compared when it was searched
+            found = latest[1][places]
+        else:
+            found = self._cosines(self._asked(query), places)
+        return dict(zip(known, found.tolist(), strict=True))
 
     def vectors(self, docs: Sequence[int]) -> dict[int, Matrix]:
         """The vectors of each given document that has some."""

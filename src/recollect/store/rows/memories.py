@@ -51,7 +51,7 @@ class RowMemories:
         Those it is `replacing` end where it begins, in one step; one that changed since it was read is a Conflict.
         What was distilled is not kept when the user took the same away before.
         """
-        with self._db.write(scope) as tx:
+        with self._db.write(scope, keyed=True) as tx:
             kept = _add(tx, scope, memory, versions)
             if kept[1]:
                 for replaced in replacing:
@@ -60,7 +60,7 @@ class RowMemories:
 
     def add_many(self, scope: Scope, memories: Sequence[tuple[Memory, Sequence[MemoryVersion]]]) -> list[bool]:
         """Keep many memories with their versions in one transaction; False for one that is not kept, as in `add`."""
-        with self._db.write(scope) as tx:
+        with self._db.write(scope, keyed=True) as tx:
             return [_add(tx, scope, memory, versions)[1] for memory, versions in memories]
 
     def get(self, scope: Scope, memory_id: str) -> Memory | None:
@@ -158,7 +158,7 @@ class RowMemories:
         One that changed since it was read, or one to add whose text or id is there already, is a Conflict; then, and
         when one to add is what the user took away before (False), nothing is changed.
         """
-        with self._db.write(scope) as tx:
+        with self._db.write(scope, keyed=True) as tx:
             for one in adding:
                 check_project(scope, one)
             rows = tx.ensure() if adding else tx.rows

@@ -324,8 +324,9 @@ class Database:
             yield _begun(connection, scope, self.terms)
 
     @contextmanager
-    def write(self, scope: Scope | None) -> Iterator[SqliteTx]:
-        """One write transaction: all of it is kept, or none. Nests into the outer one."""
+    def write(self, scope: Scope | None, *, keyed: bool = False) -> Iterator[SqliteTx]:
+        """One write transaction: all of it is kept, or none. Nests into the outer one. Every statement is `keyed` here:
+        it is planned when a connection first sees it."""
         with self.writing() as connection:
             yield _begun(connection, scope, self.terms, writing=True)
 

@@ -59,6 +59,37 @@ BEGIN
   RETURN QUERY SELECT _owner, _row;
 END $$;
 
+-- How much the owner of this transaction has of each tier, and as of when; and whether there is any of what most owners
+-- have nothing of. A server that was started anew, or another one, may have another past.
+CREATE OR REPLACE FUNCTION sizes()
+RETURNS TABLE (tier text, rows bigint, words bigint, vectored bigint, vectors bigint, stamp bigint, server timestamptz)
+LANGUAGE sql STABLE AS $$
+  SELECT i.tier, i.rows, i.words, i.vectored, i.vectors, i.stamp, pg_postmaster_start_time() FROM indexed i
+  WHERE i.tenant = (SELECT current_tenant()) AND i.owner = (SELECT current_owner())
+  UNION ALL SELECT 'feedback', EXISTS (
+    SELECT 1 FROM feedback f WHERE f.tenant = (SELECT current_tenant()) AND f.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now()
+  UNION ALL SELECT 'relations', EXISTS (
+    SELECT 1 FROM relations r WHERE r.tenant = (SELECT current_tenant()) AND r.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now()
+$$;
+
+-- Begin a transaction for a question: `enter` and `sizes` in one statement, since every question begins with both. What
+-- comes after them finds rows by their keys, whatever is asked and whoever asks: it is planned once for a connection, and
+-- not each time, which took a third of the server's work.
+CREATE OR REPLACE FUNCTION enter_to_ask(_tenant text, _username text, _project text, _by_tenant text, _by_username text)
+RETURNS TABLE (owner bigint, project bigint, tier text, rows bigint, words bigint, vectored bigint, vectors bigint,
+               stamp bigint, server timestamptz)
+LANGUAGE plpgsql AS $$
+DECLARE
+  _owner bigint;
+  _row bigint;
+BEGIN
+  PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
+  SELECT e.owner, e.project INTO _owner, _row FROM enter(_tenant, _username, _project, false, false, _by_tenant, _by_username) e;
+  IF _owner IS NOT NULL THEN
+    RETURN QUERY SELECT _owner, _row, s.* FROM sizes() s;
+  END IF;
+END $$;
+
 -- What looks at more than one owner does so by the names below and in no other way: each runs as `{backup}`, which may
 -- read everything, and gives numbers and names of owners, never content. Those that look over the whole store answer only
 -- in a transaction that is for nobody: whoever works for an owner cannot ask who else there is.
@@ -189,6 +220,12 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
   ORDER BY c.users DESC, c.id, c.kind LIMIT 1000
 $$;
 
+-- How many texts wait for a vector. By itself: it is asked every few seconds, and to count everything takes longer the more
+-- there is.
+CREATE OR REPLACE FUNCTION waiting_in_all() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
+'SELECT count(*) FROM pending WHERE current_tenant() IS NULL';
+
 -- How much there is of everything.
 CREATE OR REPLACE FUNCTION totals()
 RETURNS TABLE (sessions bigint, events bigint, turns bigint, gists bigint, memories bigint, vectors bigint, pending bigint)
@@ -203,40 +240,43 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
 -- A function, because a policy would keep the planner from the index: full-text match is not leak-proof. The owner is part
 -- of every lexeme and comes from `enter`, not from who calls. A stem is looked up once, and in which step it counts is seen
 -- in the document; but turns are long, and looking into one costs more than looking up each step. Without steps nobody
--- asks how often. (SELECT …): asked once, and not of every document, which took a quarter of the time.
+-- asks how often. (SELECT …): asked once, and not of every document, which took a quarter of the time. In plpgsql: a function
+-- in SQL is planned at every call (before PostgreSQL 18, and there where connections want that of their queries).
 CREATE OR REPLACE FUNCTION matches(_tier text, _words text[], _steps float8[])
 RETURNS TABLE (word integer, times float8, doc bigint, size integer)
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off AS $$
-  SELECT a.word::integer,
-    CASE WHEN w.search @@ a.steps[2] THEN _steps[2] WHEN w.search @@ a.steps[1] THEN _steps[1] WHEN w.search @@ a.steps[3] THEN _steps[3]
-         WHEN w.search @@ a.steps[4] THEN _steps[4] WHEN w.search @@ a.steps[5] THEN _steps[5] WHEN w.search @@ a.steps[6] THEN _steps[6]
-         WHEN w.search @@ a.steps[7] THEN _steps[7] WHEN w.search @@ a.steps[8] THEN _steps[8] END,
-    w.doc, w.size
-  FROM (
-    SELECT word, (quote_literal(stem || '~') || ':*')::tsquery AS lexeme,
-      ARRAY(SELECT quote_literal(stem || '~' || step)::tsquery FROM generate_series(1, cardinality(_steps)) step) AS steps
-    FROM (SELECT left(_tier, 1) || current_owner() || 'x' || name AS stem, word FROM unnest(_words) WITH ORDINALITY a (name, word)) o
-    WHERE _tier <> 'turn' OR _steps IS NULL
-    OFFSET 0  -- made once for each stem
-  ) a
-  CROSS JOIN LATERAL (
-    SELECT w.doc, w.size, w.search FROM words w
-    WHERE {words_of} AND w.owner + 0 = (SELECT current_owner())  -- + 0: else all of the owner's rows are listed for each lexeme
-      AND w.search @@ a.lexeme
-    OFFSET 0  -- each stem by the index: else the planner may compare every document with every lexeme
-  ) w
-  UNION ALL
-  SELECT a.word::integer, s.times, w.doc, w.size
-  FROM unnest(_words) WITH ORDINALITY a (stem, word)
-  CROSS JOIN unnest(_steps) WITH ORDINALITY s (times, step)
-  CROSS JOIN LATERAL (
-    SELECT w.doc, w.size FROM words w
-    WHERE {words_of} AND w.owner + 0 = (SELECT current_owner())
-      AND w.search @@ (quote_literal(left(_tier, 1) || current_owner() || 'x' || a.stem || '~' || s.step))::tsquery
-    OFFSET 0
-  ) w
-  WHERE _tier = 'turn'
-$$;
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp SET enable_seqscan = off
+  SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  IF _tier = 'turn' AND _steps IS NOT NULL THEN
+    RETURN QUERY SELECT a.word::integer, s.times, w.doc, w.size
+    FROM unnest(_words) WITH ORDINALITY a (stem, word)
+    CROSS JOIN unnest(_steps) WITH ORDINALITY s (times, step)
+    CROSS JOIN LATERAL (
+      SELECT w.doc, w.size FROM words w
+      WHERE {words_of} AND w.owner + 0 = (SELECT current_owner())  -- + 0: else all of the owner's rows are listed for each lexeme
+        AND w.search @@ (quote_literal(left(_tier, 1) || current_owner() || 'x' || a.stem || '~' || s.step))::tsquery
+      OFFSET 0  -- each stem by the index: else the planner may compare every document with every lexeme
+    ) w;
+  ELSE
+    RETURN QUERY SELECT a.word::integer,
+      CASE WHEN w.search @@ a.steps[2] THEN _steps[2] WHEN w.search @@ a.steps[1] THEN _steps[1] WHEN w.search @@ a.steps[3] THEN _steps[3]
+           WHEN w.search @@ a.steps[4] THEN _steps[4] WHEN w.search @@ a.steps[5] THEN _steps[5] WHEN w.search @@ a.steps[6] THEN _steps[6]
+           WHEN w.search @@ a.steps[7] THEN _steps[7] WHEN w.search @@ a.steps[8] THEN _steps[8] END,
+      w.doc, w.size
+    FROM (
+      SELECT word, (quote_literal(stem || '~') || ':*')::tsquery AS lexeme,
+        ARRAY(SELECT quote_literal(stem || '~' || step)::tsquery FROM generate_series(1, cardinality(_steps)) step) AS steps
+      FROM (SELECT left(_tier, 1) || current_owner() || 'x' || name AS stem, word FROM unnest(_words) WITH ORDINALITY a (name, word)) o
+      OFFSET 0  -- made once for each stem
+    ) a
+    CROSS JOIN LATERAL (
+      SELECT w.doc, w.size, w.search FROM words w
+      WHERE {words_of} AND w.owner + 0 = (SELECT current_owner()) AND w.search @@ a.lexeme
+      OFFSET 0
+    ) w;
+  END IF;
+END $$;
 
 -- The memories of this transaction's owner that hold all words of one of these tags, at most so many. Some only say them.
 CREATE OR REPLACE FUNCTION tagged(_tags json, _most integer) RETURNS SETOF bigint

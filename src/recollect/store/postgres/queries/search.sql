@@ -24,16 +24,8 @@ SELECT doc, score FROM best UNION ALL SELECT -word, held FROM n;
 -- name: size
 SELECT rows FROM indexed WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
 
--- How much there is of each tier, and as of when; and whether there is any of what most owners have nothing of. A server
--- that was started anew, or another one, may have another past. Asked together with `enter`, which is the one to say whose
--- they are.
 -- name: sizes
-SELECT tier, rows, words, vectored, vectors, stamp, pg_postmaster_start_time() FROM indexed
-WHERE tenant = (SELECT current_tenant()) AND owner = (SELECT current_owner())
-UNION ALL SELECT 'feedback', EXISTS (
-  SELECT 1 FROM feedback WHERE tenant = (SELECT current_tenant()) AND owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now()
-UNION ALL SELECT 'relations', EXISTS (
-  SELECT 1 FROM relations WHERE tenant = (SELECT current_tenant()) AND owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now();
+SELECT tier, rows, words, vectored, vectors, stamp, server FROM sizes();
 
 -- What changed since a stamp, in one statement and so of one moment: three rows that have no vector (the stamp now, the one
 -- after which some were gone, how many documents there are) and the vectors, in no order: to sort them takes the server

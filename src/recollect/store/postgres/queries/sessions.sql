@@ -3,6 +3,15 @@
 -- name: enter
 SELECT owner, project FROM enter(:tenant, :username, :project, :writing, :making, :by_tenant, :by_username);
 
+-- The same where what comes after it finds rows by their keys, whoever's they are: it is planned once for a connection.
+-- name: enter_keyed
+SELECT owner, project FROM enter(:tenant, :username, :project, :writing, :making, :by_tenant, :by_username),
+  set_config('plan_cache_mode', 'force_generic_plan', true);
+
+-- name: enter_to_ask
+SELECT owner, project, tier, rows, words, vectored, vectors, stamp, server
+FROM enter_to_ask(:tenant, :username, :project, :by_tenant, :by_username);
+
 -- name: project
 SELECT row FROM projects WHERE tenant = :tenant AND owner = :owner AND name = :name;
 

@@ -1,0 +1,1 @@
+-- What a question begins with is one statement now (`enter_to_ask` in access.sql, which is run after this).
