@@ -1,4 +1,4 @@
-"""How PostgreSQL looks things up for whom it knows nothing of yet: somebody who came after the last ANALYZE."""
+"""How PostgreSQL plans what it is asked: for somebody who came after the last ANALYZE, and what is asked every time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from recollect.facade import Recollect
 from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.postgres.database import QUERIES
@@ -58,3 +59,35 @@ def test_one_row_of_somebody_new_is_looked_up_and_not_searched_for(
     assert [int(rows) for rows in re.findall(r"Rows Removed by Filter: (\d+)", plan) if int(rows) > 1] == [], plan
     assert "Seq Scan on events" not in plan
     assert "Seq Scan on memories" not in plan
+
+
+def test_what_every_question_and_every_memory_asks_is_planned_once(grown: str) -> None:
+    settings = Settings(database_url=grown, database_connections=1, embedder="none")
+    store = PostgresStore(settings)
+    with Recollect(store, OLD, settings) as memory:
+        for number in range(12):
+            memory.remember(f"the walrus has {number} teeth")
+            assert memory.recall(f"how many teeth has walrus {number}").hits
+        with store.search._db.read(OLD) as tx:
+            plans = tx.connection.execute("SELECT statement, generic_plans, custom_plans FROM pg_prepared_statements")
+            planned = {" ".join(text.split())[:40]: (once, each) for text, once, each in plans}
+            (mode,) = tx.connection.execute("SHOW plan_cache_mode").fetchone() or ("",)
+    asked = {" ".join(QUERIES[name].split())[:40] for name in ("search.words_counted", "search.documents_memory")}
+    written = {" ".join(QUERIES[name].split())[:40] for name in ("memories.add", "index.add", "audit.add")}
+    assert (asked | written) <= set(planned)
+    assert [text for text in asked | written if planned[text][1] or not planned[text][0]] == []
+    assert mode == "force_custom_plan"  # whatever filters is planned for what it filters by
+
+
+def test_how_many_wait_is_told_while_nobody_can_read_the_memories(grown: str) -> None:
+    store = PostgresStore(Settings(database_url=grown))
+    try:
+        with psycopg.connect(grown) as holder:
+            holder.execute("LOCK TABLE recollect.memories, recollect.events IN ACCESS EXCLUSIVE MODE")
+            with psycopg.connect(grown) as asking:
+                asking.execute("SET search_path = recollect")
+                asking.execute("SET lock_timeout = '1s'")
+                (waiting,) = asking.execute(QUERIES["vectors.pending"]).fetchone() or (0,)
+        assert waiting == store.vectors.pending() > MANY
+    finally:
+        store.close()
