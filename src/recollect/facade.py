@@ -849,7 +849,7 @@ class Recollect:
         embedder = self.embedder()
         if embedder is None:
             raise ModelError(self._meaning.missing, hint="Set an embedder first: `recollect model install`.")
-        if not self._meaning.fits(embedder) or not self.store.vectors.pending():
+        if not self._meaning.fits(embedder) or not self.store.vectors.pending(1):
             self.store.vectors.restart()
         return embed_waiting(self.store, embedder, stop=stop, progress=progress)
 

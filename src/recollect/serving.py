@@ -240,8 +240,8 @@ class Serving:
 def _sized(settings: Settings) -> Settings:
     """With as many threads as suit, unless the operator chose.
 
-    Whoever works needs the interpreter's lock: the fewer others want it, the sooner each is done. A file is written by one
-    at a time anyhow; on a server two work while one waits for it, and each more costs all of them.
+    Whoever works needs the interpreter's lock: the fewer others want it, the sooner each is done. A file is written by
+    one at a time anyhow; on a server two work while one waits for it, and each more costs all of them.
     """
     threads = settings.serve_threads or THREADS
     return replace(settings, serve_threads=threads, serve_at_once=settings.serve_at_once or max(1, threads * 2 // 3))

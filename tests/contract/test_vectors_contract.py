@@ -48,6 +48,7 @@ def test_memories_wait_before_gists_before_turns_the_newest_first(store: Store) 
         ("turn", "first turn"),
     ]
     assert store.vectors.pending() == 5
+    assert [store.vectors.pending(most) for most in (0, 1, 5, 6)] == [0, 1, 5, 5]
     assert store.vectors.waiting(3) == waiting[:3]
     assert store.vectors.waiting(0) == []
 

@@ -165,13 +165,13 @@ def test_who_asks_by_words_alone_is_told_nothing_of_vectors(app: App) -> None:
 def test_many_who_hear_nothing_cost_one_look(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "_MOMENT", 60.0)
     looks = []
-    waiting = app.serving.store.vectors.waiting
+    pending = app.serving.store.vectors.pending
 
     def counted(limit: int) -> Any:
         looks.append(limit)
-        return waiting(limit)
+        return pending(limit)
 
-    monkeypatch.setattr(app.serving.store.vectors, "waiting", counted)
+    monkeypatch.setattr(app.serving.store.vectors, "pending", counted)
     for _ in range(5):
         assert app.ask(user_id="nobody")[0]["count"] == 0
     assert looks == [freshness.FEW + 1]

@@ -78,7 +78,7 @@ class Freshness:
         at, known = self._looked
         if not lately and time.monotonic() < at + _MOMENT:
             return known
-        known = len(self._store.vectors.waiting(FEW + 1))
+        known = self._store.vectors.pending(FEW + 1)
         self._looked = (time.monotonic(), known)
         return known
 

@@ -28,7 +28,7 @@ COMPATIBLE = 1  # the oldest schema number whose programs can work on the newest
 # The functions that run as BACKUP: what they take, whom they answer and why is said in access.sql.
 DEFINERS = (
     *("every_owner()", "waiting(text, integer)", "whose(text, bigint[])", "totals()", "memberships()", "key_of(text)"),
-    "waiting_in_all()",
+    "waiting_in_all(bigint)",
     "matches(text, text[], double precision[])",
     "tagged(json, integer)",
     *("due_tasks(timestamp with time zone, json, integer)", "tasks_in(text, integer)"),

@@ -68,7 +68,7 @@ class RowVectors:
             found = active_model(tx)
         return None if found is None else found[1:]
 
-    def pending(self) -> int:
-        """How many texts wait for a vector."""
+    def pending(self, most: int | None = None) -> int:
+        """How many texts wait for a vector; counted no further than `most`."""
         with self._db.read(None) as tx:
-            return tx.one("vectors.pending") or 0
+            return tx.one("vectors.pending", {"most": -1 if most is None else most}) or 0

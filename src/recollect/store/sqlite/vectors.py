@@ -42,7 +42,7 @@ class SqliteVectors(RowVectors):
             tx.run("vectors.deactivate")
             tx.run("vectors.rise_epochs")
             tx.run("vectors.queue_all")
-            return tx.one("vectors.pending", {}) or 0
+            return tx.one("vectors.pending", {"most": -1}) or 0
 
 
 def _texts(tx: Tx, tier: Tier, doc: int) -> tuple[tuple[str, ...], int]:

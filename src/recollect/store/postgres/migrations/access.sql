@@ -220,11 +220,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
   ORDER BY c.users DESC, c.id, c.kind LIMIT 1000
 $$;
 
--- How many texts wait for a vector. By itself: it is asked every few seconds, and to count everything takes longer the more
--- there is.
-CREATE OR REPLACE FUNCTION waiting_in_all() RETURNS bigint
+-- How many texts wait for a vector, counted no further than `_most` (below 0: all of them). By itself: it is asked every few
+-- seconds, and to count everything takes longer the more there is.
+CREATE OR REPLACE FUNCTION waiting_in_all(_most bigint) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp AS
-'SELECT count(*) FROM pending WHERE current_tenant() IS NULL';
+'SELECT count(*) FROM (SELECT 1 FROM pending WHERE current_tenant() IS NULL LIMIT CASE WHEN _most >= 0 THEN _most END) p';
 
 -- How much there is of everything.
 CREATE OR REPLACE FUNCTION totals()

@@ -24,7 +24,7 @@ SELECT tenant, username, doc, ticket FROM waiting(:tier, :limit);
 SELECT doc, tenant, username FROM whose(:tier, :docs::bigint[]);
 
 -- name: pending
-SELECT waiting_in_all();
+SELECT waiting_in_all(:most);
 
 -- name: memory_texts
 SELECT row, content FROM memories WHERE tenant = :tenant AND owner = :owner AND row = ANY (:docs::bigint[]);

@@ -33,7 +33,7 @@ SELECT owner, doc, ticket FROM placed
 ORDER BY slice, count(*) OVER (PARTITION BY owner, slice), max(doc) OVER (PARTITION BY owner, slice) DESC, doc DESC LIMIT :limit;
 
 -- name: pending
-SELECT count(*) FROM pending;
+SELECT count(*) FROM (SELECT 1 FROM pending LIMIT :most);
 
 -- name: memory_text
 SELECT content, why FROM memories WHERE row = :doc;
