@@ -27,9 +27,10 @@ demo: $(READY) $(WEIGHTS)/model.safetensors  ## install, then remember and recal
 # The hash seed is fixed so that every worker collects the same tests; a file's tests stay together, in the order that
 # tests/conftest.py gives (the long ones first). Two workers more than there are processors: part of it is waiting.
 # Files are made in memory where there is room: tests kill processes, never the machine, and a disk doubles their time.
+# What was compiled is kept, whatever the shell says: else every process that a test starts compiles all it imports again.
 WORKERS := $(shell $(PYTHON) -c "import os; print((os.cpu_count() or 1) + 2)")
 MEMORY := $(shell $(PYTHON) -c "import shutil; print('PYTEST_DEBUG_TEMPROOT=/dev/shm' * (shutil.disk_usage('/dev/shm').free > 6e9))" 2>/dev/null)
-TESTING := PYTHONHASHSEED=0 $(MEMORY) $(BIN)/python -m pytest -q
+TESTING := PYTHONDONTWRITEBYTECODE= PYTHONHASHSEED=0 $(MEMORY) $(BIN)/python -m pytest -q
 
 test: lint $(WEIGHTS)/model.safetensors  ## everything
 	$(TESTING) -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not soak"

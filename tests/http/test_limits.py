@@ -14,7 +14,7 @@ from recollect.facade import Recollect
 from recollect.http import gate
 from recollect.http.alarms import BURST_LEAST, WATCHES, Alarms
 from recollect.http.limits import Limits, network_of
-from recollect.http.turns import Crowded, Turns
+from recollect.http.turns import LONG, Crowded, Turns
 from recollect.keys import Grant
 from recollect.model import Scope
 from recollect.settings import Settings
@@ -121,7 +121,7 @@ class Worked:
     async def request(self, tenant: str) -> None:
         begun = time.perf_counter()
         try:
-            await self.turns.take(tenant)
+            turn = await self.turns.take(tenant)
         except Crowded:
             self.refused.append(tenant)
             return
@@ -132,7 +132,7 @@ class Worked:
             await asyncio.sleep(self.seconds)
         finally:
             self._now[tenant] -= 1
-            self.turns.give(tenant)
+            turn.give()
 
 
 def test_one_tenant_cannot_starve_another() -> None:
@@ -186,24 +186,57 @@ def test_who_goes_away_while_waiting_leaves_no_gap() -> None:
     turns = Turns(1, 1)
 
     async def run() -> None:
-        await turns.take("a")
+        first = await turns.take("a")
         gone, waits = asyncio.create_task(turns.take("a")), asyncio.create_task(turns.take("a"))
         await asyncio.sleep(0)
         gone.cancel()
-        turns.give("a")
-        await asyncio.wait_for(waits, 1)
+        first.give()
+        second = await asyncio.wait_for(waits, 1)
         assert turns.busy == 1
-        turns.give("a")
-        last = asyncio.create_task(turns.take("a"))
-        await last
+        second.give()
+        last = await turns.take("a")
         late = asyncio.create_task(turns.take("b"))
         await asyncio.sleep(0)
-        turns.give("a")
+        last.give()
         late.cancel()  # it has its turn, and does not know yet
         await asyncio.gather(gone, late, return_exceptions=True)
 
     asyncio.run(run())
     assert turns.busy == 0
+
+
+def test_what_lasts_long_is_in_nobodys_way() -> None:
+    """A tenant's large batch, on a server that works on one at a time, holds up neither others nor itself."""
+    turns = Turns(1, 1, beside=1)
+
+    async def run() -> None:
+        batch = await turns.take("a")
+        for tenant in ("b", "a", "b"):
+            (await asyncio.wait_for(turns.take(tenant), 1)).give()
+        assert turns.busy == 0
+        batch.give()
+        assert turns.busy == 0
+
+    asyncio.run(run())
+
+
+def test_only_so_many_step_aside_and_one_of_a_tenant() -> None:
+    """P47: whoever sends nothing but large batches has one aside, and those behind it wait as before."""
+    turns = Turns(2, 2, beside=2)
+
+    async def run() -> None:
+        batches = [await turns.take("a"), await turns.take("a")]
+        batches.append(await asyncio.wait_for(turns.take("a"), 1))  # one of the two stepped aside
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(turns.take("a"), LONG * 3)
+        assert turns.busy == 2
+        batches[0].give()
+        batches.append(await asyncio.wait_for(turns.take("a"), 1))  # there is room aside again
+        for batch in batches[1:]:
+            batch.give()
+        assert turns.busy == 0
+
+    asyncio.run(run())
 
 
 # -- alarms ------------------------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ def _routers(role: Role) -> Iterator[Any]:
 
 
 def _threads(number: int) -> Callable[[FastAPI], Any]:
-    """As many threads as requests are worked on at once, as many for what streams, as many for language models.
+    """As many threads as requests are worked on at once, as many for what lasts long, for what streams, and for models.
 
     Whose key it is and what was answered before is asked in other threads, as many too: nobody waits there for a route.
     """
@@ -134,7 +134,7 @@ def _threads(number: int) -> Callable[[FastAPI], Any]:
         from anyio.to_thread import current_default_thread_limiter
 
         at_once = max(1, number)
-        current_default_thread_limiter().total_tokens = 3 * at_once
+        current_default_thread_limiter().total_tokens = 4 * at_once
         beside = ThreadPoolExecutor(2 * at_once + MORE_THREADS, thread_name_prefix="recollect-gate")
         asyncio.get_running_loop().set_default_executor(beside)  # the loop ends them when it ends
         yield

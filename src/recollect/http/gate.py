@@ -31,7 +31,7 @@ from recollect.http.limits import Limits, Over, network_of
 from recollect.http.manner import Manner, Programs
 from recollect.http.named import users_in
 from recollect.http.routing import Found, Routes
-from recollect.http.turns import Crowded, Turns
+from recollect.http.turns import Crowded, Turn, Turns
 
 if TYPE_CHECKING:
     from recollect.keys import Grant
@@ -69,8 +69,7 @@ class Passing:
     tenant: str = ""
     grant: Grant | None = None
     status: int = 0
-    turn: Turns | None = None  # a turn that is taken
-    taker: str = ""  # by whom: a tenant, or for a stream a user
+    turn: Turn | None = None
     written: int = 0  # what it would bring in
     more: list[tuple[bytes, bytes]] = field(default_factory=list)
 
@@ -102,7 +101,7 @@ class Passing:
     def give_turn(self) -> None:
         """Let the next one begin."""
         if self.turn is not None:
-            self.turn.give(self.taker)
+            self.turn.give()
             self.turn = None
 
 
@@ -127,7 +126,7 @@ class Gate:
         threads = max(1, settings.serve_threads)
         self._manner = manner or Programs()
         self._limits = limits or Limits(settings)
-        self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads)
+        self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads, beside=threads)
         exports = max(1, threads // _EXPORTS_OF)
         self._apart = {  # what lasts as long as its reader reads, or a language model thinks, has turns of its own
             **dict.fromkeys(_EXPORTS, Turns(exports, 1 if serving.hosted else exports)),
@@ -247,18 +246,16 @@ class Gate:
 
     async def _take_turn(self, passing: Passing) -> None:
         turns = self._apart.get(passing.route, self._turns)
+        taker = passing.tenant
         if passing.route == LIVE and passing.grant is not None:
-            passing.taker = f"{passing.tenant}\0{passing.grant.scope.user}"
-        else:
-            passing.taker = passing.tenant
+            taker = f"{taker}\0{passing.grant.scope.user}"
         try:
-            await turns.take(passing.taker)
+            passing.turn = await turns.take(taker)
         except Crowded as crowded:
             if self._metrics is not None:
                 self._metrics.limited("tenant")
             status, said = (429, "too many requests at once") if crowded.own else (503, "there is no room now")
             raise Refused(status, said, headers={"Retry-After": "2"}) from None
-        passing.turn = turns
 
     async def _route(self, passing: Passing, body: bytes, receive: Receive, answer: Send) -> None:
         """Let a route answer; it gets the body that was read."""
