@@ -44,7 +44,7 @@ FLUSH_SECONDS = 3.0  # how long what changed may wait to be laid ready
 COUNT_SECONDS = 12.0  # how long a count of reads may wait to be written down: each is a write of its owner's
 WORK_SECONDS = 2.0  # how long a task that runs may take to end
 MOST_READS = 4_096  # memories whose reads are counted before a request writes them down itself
-FILE_THREADS, SERVER_THREADS = 2, 3  # requests that one process works on at once, without those that last long
+THREADS = 3  # requests that one process works on at once, without those that last long
 VECTOR_SHARE = 8  # of the memory there is, an eighth is for the vectors of those who ask
 MOST_OWNERS = 1_000  # owners whose reads are being counted at once; the one asked longest ago is written down first
 
@@ -241,9 +241,9 @@ def _sized(settings: Settings) -> Settings:
     """With as many threads as suit, unless the operator chose.
 
     Whoever works needs the interpreter's lock: the fewer others want it, the sooner each is done, and who lasts long
-    steps aside (`http.turns`). A file is written by one at a time anyhow; on a server two work while one waits for it.
+    steps aside (`http.turns`). Fewer than three gain nothing; of six, a search on a server takes a tenth longer.
     """
-    threads = settings.serve_threads or (SERVER_THREADS if settings.database_url else FILE_THREADS)
+    threads = settings.serve_threads or THREADS
     return replace(settings, serve_threads=threads, serve_at_once=settings.serve_at_once or max(1, threads * 2 // 3))
 
 

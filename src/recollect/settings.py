@@ -142,7 +142,7 @@ class Settings:
     serve_page: bool = True  # whether it shows pages to people too, at its own address
     serve_api_key: str = ""  # a secret it accepts besides its own, without --hosted; never shown
     serve_workers: int = 1  # how many processes answer
-    serve_threads: int = 0  # how many requests one process works on at once; 0: 2 on a file, 3 on a server
+    serve_threads: int = 0  # how many requests one process works on at once; 0: 3
     serve_at_once: int = 0  # how many of them may be one tenant's, so that others find room; 0: two of three
     serve_rate_per_minute: int = 600  # requests a minute by key and by user, without Redis in each process; 0: no limit
     serve_rate_per_ip_per_minute: int = 3_000  # requests a minute from one address, counted likewise; 0: no limit
