@@ -287,7 +287,7 @@ class Database:
 
     def touch(self, scope: Scope) -> Any:
         """A small write that waits for no other writer of its owner, but for the row itself."""
-        return self._transaction(scope, "BEGIN", writing=False, entry="enter_keyed")
+        return self._transaction(scope, "BEGIN", writing=False)
 
     @contextmanager
     def _transaction(

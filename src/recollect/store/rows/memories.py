@@ -60,7 +60,7 @@ class RowMemories:
 
     def add_many(self, scope: Scope, memories: Sequence[tuple[Memory, Sequence[MemoryVersion]]]) -> list[bool]:
         """Keep many memories with their versions in one transaction; False for one that is not kept, as in `add`."""
-        with self._db.write(scope, keyed=True) as tx:
+        with self._db.write(scope) as tx:
             return [_add(tx, scope, memory, versions)[1] for memory, versions in memories]
 
     def get(self, scope: Scope, memory_id: str) -> Memory | None:

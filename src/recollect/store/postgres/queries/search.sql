@@ -77,65 +77,86 @@ WHERE c.oid = 'vectors'::regclass AND EXISTS (
   SELECT 1 FROM pg_index i JOIN pg_class n ON n.oid = i.indexrelid
   WHERE i.indrelid = c.oid AND i.indisvalid AND n.relname = 'vectors_hnsw_' || m.row);
 
+-- What is given as a list is looked up one by one, by the key and nothing else, in a query of its own (OFFSET 0); whatever
+-- else is asked of it is asked of what was found. Of a list, or with a condition that a smaller index has too, the planner
+-- would rather read all of an owner's rows, which it takes for few.
+
 -- name: cosines
 SELECT doc, {both} AS score FROM (
-  SELECT doc, max(cosine) FILTER (WHERE by_user) AS said, max(cosine) FILTER (WHERE NOT by_user) AS heard
-  FROM (SELECT doc, by_user, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
-        WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[])) v GROUP BY doc
+  SELECT d.doc, max(v.cosine) FILTER (WHERE v.by_user) AS said, max(v.cosine) FILTER (WHERE NOT v.by_user) AS heard
+  FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+    SELECT by_user, 1 - (vector <=> :query::halfvec) AS cosine FROM vectors
+    WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND vectors.doc = d.doc OFFSET 0) v
+  GROUP BY d.doc
 ) d;
 
 -- name: vectors
-SELECT doc, halfvec_send(vector) FROM vectors
-WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = ANY (:docs::bigint[]) ORDER BY doc, place;
+SELECT d.doc, halfvec_send(v.vector) FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT vector, place FROM vectors
+  WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND vectors.doc = d.doc OFFSET 0) v
+ORDER BY d.doc, v.place;
 
--- What of these the filter lets through. They are an array made while the query runs (ARRAY(SELECT …)): how long it is the
--- planner cannot know and takes for short, so it looks each up by its key. Of a list it knows it would rather read all of an
--- owner's rows, which it takes for few.
+-- What of these the filter lets through.
 -- name: allowed_memory
-SELECT m.row, 0, 0, m.occurred_at FROM memories m
-WHERE m.tenant = :tenant AND m.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND m.owner = :owner
+SELECT m.row, 0, 0, m.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM memories WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) m
+WHERE true
   {memory_filter};
 
 -- name: allowed_gist
-SELECT g.row, g.session, 0, g.occurred_at FROM gists g
-WHERE g.tenant = :tenant AND g.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND g.owner = :owner
+SELECT g.row, g.session, 0, g.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM gists WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) g
+WHERE true
   {gist_filter};
 
 -- name: allowed_turn
-SELECT t.row, t.session, t.ordinal, t.occurred_at FROM turns t
-WHERE t.tenant = :tenant AND t.row = ANY (ARRAY(SELECT unnest(:docs::bigint[]))) AND t.owner = :owner
+SELECT t.row, t.session, t.ordinal, t.occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM turns WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) t
+WHERE true
   {turn_filter};
 
 -- name: around
 SELECT t.row, t.chars,
        (SELECT b.row FROM turns b WHERE b.tenant = t.tenant AND b.session = t.session AND b.ordinal = t.ordinal - 1),
        (SELECT a.row FROM turns a WHERE a.tenant = t.tenant AND a.session = t.session AND a.ordinal = t.ordinal + 1)
-FROM turns t WHERE t.tenant = :tenant AND t.row = ANY (:docs::bigint[]) AND t.owner = :owner
-  AND (:any_project OR t.project IS NULL OR t.project = :scope_project::bigint);
+FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM turns WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) t
+WHERE (:any_project OR t.project IS NULL OR t.project = :scope_project::bigint);
 
 -- name: documents_memory
-SELECT {memory} FROM memory_rows WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND owner = :owner AND {visible};
+SELECT {memory} FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM memory_rows WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) m
+WHERE {visible};
 
 -- name: documents_gist
-SELECT row, session_id, project_name, content, occurred_at FROM gist_rows
-WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND owner = :owner AND {visible};
+SELECT row, session_id, project_name, content, occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM gist_rows WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) g
+WHERE {visible};
 
 -- name: documents_turn
-SELECT row, key, session_id, project_name, occurred_at, ordinal FROM turn_rows
-WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND owner = :owner AND {visible};
+SELECT row, key, session_id, project_name, occurred_at, ordinal FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM turn_rows WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) t
+WHERE {visible};
 
 -- name: turn_events
-SELECT turn, {speaker}, text, text_hash FROM events
-WHERE tenant = :tenant AND turn = ANY (:docs::bigint[]) AND owner = :owner AND {spoken} ORDER BY turn, position;
+SELECT turn, {speaker}, text, text_hash FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT * FROM events WHERE tenant = :tenant AND owner = :owner AND turn = d.doc OFFSET 0) e
+WHERE {spoken} ORDER BY turn, position;
 
 -- name: visible_memory
-SELECT row FROM memories WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND owner = :owner AND {visible};
+SELECT row FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT row, project FROM memories WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) m
+WHERE {visible};
 
 -- name: visible_gist
-SELECT row FROM gists WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND owner = :owner AND {visible};
+SELECT row FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT row, project FROM gists WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) g
+WHERE {visible};
 
 -- name: visible_turn
-SELECT row FROM turns WHERE tenant = :tenant AND row = ANY (:docs::bigint[]) AND owner = :owner AND {visible};
+SELECT row FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
+  SELECT row, project FROM turns WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) t
+WHERE {visible};
 
 -- name: session_row
 SELECT row FROM sessions WHERE tenant = :tenant AND owner = :owner AND id = :id;
