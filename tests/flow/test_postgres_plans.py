@@ -15,7 +15,7 @@ from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.postgres.database import QUERIES
 from recollect.store.postgres.store import PostgresStore
-from tests.contract.samples import event, memory
+from tests.contract.samples import event, gist, memory
 from tests.services.postgres import Postgres
 
 pytestmark = pytest.mark.slow
@@ -50,6 +50,9 @@ def crowded(postgres: Postgres) -> Iterator[str]:
         many = MANY if scope == MUCH else 3
         store.sessions.append(scope, [event("chat:1", n, f"walrus {n}", role="user") for n in range(many)])
         store.memories.add_many(scope, [(memory(f"seal {n}", id=f"m-{n}"), ()) for n in range(many)])
+        for n in range(many // 3):
+            store.sessions.append(scope, [event(f"chat:gist {n}", 0, "seal")])
+            store.gists.put(scope, gist(f"chat:gist {n}", f"seal {n}"))
     waiting = store.vectors.waiting(2 * TENANTS * MANY)
     store.vectors.put(("alike", 3), [(one, np.full((1, 3), 3**-0.5, dtype=np.float32)) for one in waiting])
     with psycopg.connect(url, autocommit=True) as connection:
@@ -62,6 +65,7 @@ def crowded(postgres: Postgres) -> Iterator[str]:
     "name",
     [
         *("documents_memory", "allowed_memory", "visible_memory", "cosines", "vectors"),
+        *("documents_gist", "allowed_gist", "visible_gist"),
         *("documents_turn", "allowed_turn", "visible_turn", "around", "turn_events"),
     ],
 )
@@ -69,13 +73,14 @@ def test_what_is_found_for_who_has_much_is_looked_up_and_not_searched_for(crowde
     """One plan for everybody assumes that everybody has a little; it must not read all of somebody's rows."""
     settings = Settings(database_url=crowded)
     store = PostgresStore(settings)
-    tier = "memory" if name.endswith("memory") or name in ("cosines", "vectors") else "turn"
+    tables = {"memory": "memories", "gist": "gists", "cosines": "memories", "vectors": "memories"}
+    table = tables.get(name.rpartition("_")[2], "turns")
     try:
         with store.search._db.read(MUCH) as tx:
             assert tx.rows is not None
-            found = tx.connection.execute(f"SELECT row FROM {'memories' if tier == 'memory' else 'turns'} LIMIT 200")
+            found = tx.connection.execute(f"SELECT row FROM {table} LIMIT 200")
             docs = [row for (row,) in found][::10]
-            asked = {"tenant": MUCH.tenant, "docs": docs, "tier": tier, "query": "[1,0,0]", "weaker": 0.2}
+            asked = {"tenant": MUCH.tenant, "docs": docs, "tier": "memory", "query": "[1,0,0]", "weaker": 0.2}
             given = {**tx.rows.params(), **asked, "as_of": None, "history": False, "now": "2030-01-01T00:00:00Z"}
             names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", QUERIES[f"search.{name}"])))
             text = QUERIES[f"search.{name}"].rstrip(";").replace("%%", "%")

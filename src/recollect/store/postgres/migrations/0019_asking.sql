@@ -5,5 +5,6 @@ CREATE STATISTICS IF NOT EXISTS memories_owners (dependencies) ON tenant, owner 
 CREATE STATISTICS IF NOT EXISTS gists_owners (dependencies) ON tenant, owner FROM gists;
 CREATE STATISTICS IF NOT EXISTS turns_owners (dependencies) ON tenant, owner FROM turns;
 CREATE STATISTICS IF NOT EXISTS events_owners (dependencies) ON tenant, owner FROM events;
+CREATE STATISTICS IF NOT EXISTS sessions_owners (dependencies) ON tenant, owner FROM sessions;
 CREATE STATISTICS IF NOT EXISTS vectors_owners (dependencies) ON tenant, owner FROM vectors;
-ANALYZE memories, gists, turns, events, vectors;
+ANALYZE memories, gists, turns, events, sessions, vectors;
