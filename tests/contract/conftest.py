@@ -55,14 +55,16 @@ STORES: dict[str, Make] = {"sqlite": _sqlite, "postgres": _postgres, "partitions
 # Partitioned tables answer the same queries: these modules show it, and are quick. All pass, if listed.
 PARTITIONED = (
     *("test_memories_contract", "test_gists_contract", "test_sessions_contract", "test_upkeep_contract"),
-    "test_kept_vectors_contract",
+    *("test_kept_vectors_contract", "test_kept_words_contract"),
 )
+NOT_EMBEDDED = ("test_kept_words_contract",)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "new_store" in metafunc.fixturenames:
         module = metafunc.module.__name__.rpartition(".")[2]
-        kinds: list[object] = [name for name in sorted(STORES) if name != "partitions"]
+        left_out = {"partitions", *(["sqlite"] if module in NOT_EMBEDDED else [])}
+        kinds: list[object] = [name for name in sorted(STORES) if name not in left_out]
         if module in PARTITIONED:
             kinds.append(pytest.param("partitions", marks=pytest.mark.slow))
         metafunc.parametrize("new_store", kinds, indirect=True)

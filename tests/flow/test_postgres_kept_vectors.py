@@ -12,7 +12,7 @@ import pytest
 from recollect.model import Memory
 from recollect.settings import Settings
 from recollect.store.port import Waiting
-from recollect.store.postgres import schema, search
+from recollect.store.postgres import athand, schema
 from recollect.store.postgres.database import PostgresTx
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.postgres.vectors import _put, as_text
@@ -31,7 +31,10 @@ BEFORE_STAMPS = (
 TAKEN_BACK = """
 SET search_path = recollect; DROP INDEX memories_forgotten;
 DROP TRIGGER vectors_stamped ON indexed; DROP FUNCTION stamp_vectors(); DROP INDEX vectors_by_stamp;
-ALTER TABLE vectors DROP COLUMN stamp; ALTER TABLE indexed DROP COLUMN stamp, DROP COLUMN dropped;
+DROP TRIGGER words_stamped ON indexed; DROP FUNCTION stamp_words(); DROP INDEX words_by_stamp;
+DROP FUNCTION words_since(text, bigint);
+ALTER TABLE words DROP COLUMN stamp; ALTER TABLE vectors DROP COLUMN stamp;
+ALTER TABLE indexed DROP COLUMN stamp, DROP COLUMN dropped, DROP COLUMN worded, DROP COLUMN unworded;
 UPDATE meta SET value = '13' WHERE key = 'schema_version'
 """
 
@@ -78,7 +81,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def noting(inner: Callable[..., Any]) -> Callable[..., Any]:
         def noted(tx: PostgresTx, query: str, *params: object) -> Any:
-            if query.startswith(("search.near", "search.changed", "search.vectored")):
+            if query.startswith(("search.near", "search.changed", "search.every_vector", "search.vectored")):
                 names.append(query)
             return inner(tx, query, *params)
 
@@ -153,9 +156,9 @@ def test_nobody_waits_while_another_thread_reads(store: PostgresStore, asked: li
 def test_many_vectors_are_read_for_who_goes_on_asking(
     store: PostgresStore, asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_QUICK", 0)
+    monkeypatch.setattr(athand, "QUICK", 0)
     told(store, "a walrus")
-    for expected in (*[["search.nearest_plain"]] * (WORTH - 1), ["search.changed"], []):
+    for expected in (*[["search.nearest_plain"]] * (WORTH - 1), ["search.every_vector"], []):
         asked.clear()
         with store.together(ANN):  # one question, however often it looks
             assert found(store) == {"a walrus"}

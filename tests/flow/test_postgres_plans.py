@@ -14,7 +14,9 @@ from recollect.facade import Recollect
 from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.postgres.database import QUERIES
+from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import event, gist, memory
 from tests.services.postgres import Postgres
 
@@ -64,7 +66,7 @@ def crowded(postgres: Postgres) -> Iterator[str]:
 @pytest.mark.parametrize(
     "name",
     [
-        *("documents_memory", "allowed_memory", "visible_memory", "cosines", "vectors"),
+        *("documents_memory", "allowed_memory", "visible_memory", "cosines", "vectors", "changed"),
         *("documents_gist", "allowed_gist", "visible_gist"),
         *("documents_turn", "allowed_turn", "visible_turn", "around", "turn_events"),
     ],
@@ -73,7 +75,7 @@ def test_what_is_found_for_who_has_much_is_looked_up_and_not_searched_for(crowde
     """One plan for everybody assumes that everybody has a little; it must not read all of somebody's rows."""
     settings = Settings(database_url=crowded)
     store = PostgresStore(settings)
-    tables = {"memory": "memories", "gist": "gists", "cosines": "memories", "vectors": "memories"}
+    tables = {"memory": "memories", "gist": "gists", **dict.fromkeys(("cosines", "vectors", "changed"), "memories")}
     table = tables.get(name.rpartition("_")[2], "turns")
     try:
         with store.search._db.read(MUCH) as tx:
@@ -81,7 +83,14 @@ def test_what_is_found_for_who_has_much_is_looked_up_and_not_searched_for(crowde
             found = tx.connection.execute(f"SELECT row FROM {table} LIMIT 200")
             docs = [row for (row,) in found][::10]
             asked = {"tenant": MUCH.tenant, "docs": docs, "tier": "memory", "query": "[1,0,0]", "weaker": 0.2}
-            given = {**tx.rows.params(), **asked, "as_of": None, "history": False, "now": "2030-01-01T00:00:00Z"}
+            given = {
+                **tx.rows.params(),
+                **asked,
+                "seen": 1_000,
+                "as_of": None,
+                "history": False,
+                "now": "2030-01-01T00:00:00Z",
+            }
             names = list(dict.fromkeys(re.findall(r"%\((\w+)\)s", QUERIES[f"search.{name}"])))
             text = QUERIES[f"search.{name}"].rstrip(";").replace("%%", "%")
             for place, parameter in enumerate(names, 1):
@@ -125,6 +134,7 @@ def test_one_row_of_somebody_new_is_looked_up_and_not_searched_for(
 def test_what_every_question_and_every_memory_asks_is_planned_once(grown: str) -> None:
     settings = Settings(database_url=grown, database_connections=1, embedder="none")
     store = PostgresStore(settings)
+    store.search = PostgresSearch(store.database, kept=0)
     with Recollect(store, OLD, settings) as memory:
         for number in range(12):
             memory.remember(f"the walrus has {number} teeth")
@@ -154,30 +164,45 @@ def test_how_many_wait_is_told_while_nobody_can_read_the_memories(grown: str) ->
         store.close()
 
 
+def rows_read(store: PostgresStore, table: str) -> int:
+    """How many rows of a table were read until now."""
+    with store.search._db.read(None) as tx:
+        tx.connection.execute("SELECT pg_stat_force_next_flush()")
+    reads = "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::int FROM pg_stat_user_tables WHERE relname = %s"
+    with store.search._db.read(None) as tx:
+        (rows,) = tx.connection.execute(reads, (table,)).fetchone() or (0,)
+    return int(rows)
+
+
 def test_to_remember_and_to_ask_read_few_rows_of_who_has_much(crowded: str) -> None:
     settings = Settings(database_url=crowded, database_connections=1, embedder="none")
     store = PostgresStore(settings)
-    reads = (
-        "SELECT coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::int FROM pg_stat_user_tables WHERE relname = 'memories'"
-    )
-
-    def read() -> int:
-        with store.search._db.read(None) as tx:
-            tx.connection.execute("SELECT pg_stat_force_next_flush()")
-        with store.search._db.read(None) as tx:
-            (rows,) = tx.connection.execute(reads).fetchone() or (0,)
-        return int(rows)
-
     with Recollect(store, MUCH, settings) as mine:
         for number in range(8):  # until they are prepared
             mine.remember(f"the walrus has {number} teeth", kind="fact")
             mine.recall(f"which walrus has teeth {number}")
             mine.recall(f"which seal {number}", kinds=["fact"])
-        before = read()
+        before = rows_read(store, "memories")
         mine.remember("the walrus has no teeth", kind="fact")
-        remembered = read()
+        remembered = rows_read(store, "memories")
         assert mine.recall("which walrus has teeth").hits
-        asked = read()
+        asked = rows_read(store, "memories")
         assert mine.recall("which walrus has teeth", kinds=["fact"], abstain=False).hits
-        filtered = read()
+        filtered = rows_read(store, "memories")
     assert max(remembered - before, asked - remembered, filtered - asked) < MANY // 2
+
+
+def test_of_words_only_those_that_changed_are_read(crowded: str) -> None:
+    """What is kept at hand of who has much is brought up by an index, though it is planned once and for everybody."""
+    store = PostgresStore(Settings(database_url=crowded, database_connections=1))
+    try:
+        for _ in range(8 * WORTH):
+            with store.together(MUCH):
+                assert store.search.lexical(MUCH, "memory", ["seal"], None, 5)
+        before = rows_read(store, "words")
+        store.memories.add(MUCH, memory("an otter"))
+        with store.together(MUCH):
+            assert store.search.lexical(MUCH, "memory", ["otter"], None, 5)
+        assert rows_read(store, "words") - before < MANY // 2
+    finally:
+        store.close()

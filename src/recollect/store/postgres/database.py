@@ -35,7 +35,9 @@ from recollect.store.stems import stems
 from recollect.store.terms import Terms
 
 if TYPE_CHECKING:
+    from recollect.store.postgres.lexicon import Lexicon
     from recollect.store.rows.matrix import VectorView
+    from recollect.store.rows.vectormemory import Place
 
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 _LOOKED_UP = re.compile(r"owner = :owner\s+AND ((?:\w+\.)?(?:key|id|name|hash|session_id|dedup_key) = )")
@@ -101,6 +103,10 @@ class Sizes(NamedTuple):
     vectors: int
     stamp: int  # another one each time the vectors change
     server: str  # since when it runs: stamps of another past say nothing
+    worded: int  # another one each time the words change
+
+
+NOTHING = Sizes(0, 0, 0, 0, 0, "", 0)
 
 
 class PostgresTx(Tx):
@@ -112,7 +118,9 @@ class PostgresTx(Tx):
         super().__init__(scope, rows)
         self.connection = connection
         self.sizes: dict[Tier | Rare, Sizes] | None = None  # how much the owner has, once it was asked
+        self.places: dict[Tier, Place] = {}  # where the process keeps what is the owner's, once that was asked for
         self.views: dict[Tier, VectorView | None] = {}  # the owner's vectors, once they were looked for
+        self.lexicons: dict[Tier, Lexicon | None] = {}  # … and words
 
     def run(self, query: str, params: Mapping[str, object] = _NOTHING) -> Answer:
         """Run a query; whose transaction it is need not be said."""
@@ -125,6 +133,11 @@ class PostgresTx(Tx):
         """Keep what `sizes` told."""
         self.sizes = {tier: Sizes(*sizes) for tier, *sizes in rows}
         return self.sizes
+
+    def size_of(self, tier: Tier) -> Sizes:
+        """How much the owner has of a tier; asked once in a transaction, of all tiers."""
+        sizes = self.take_sizes(self.run("search.sizes").fetchall()) if self.sizes is None else self.sizes
+        return sizes.get(tier, NOTHING)
 
     def has(self, what: Rare) -> bool:
         return self.sizes is None or what not in self.sizes or bool(self.sizes[what].rows)
@@ -175,8 +188,9 @@ class PostgresTx(Tx):
 
     def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
         lexemes, size = entry(tier, owner, texts)
-        self.run("index.add", {"owner": owner, "tier": tier, "doc": doc, "size": size, "search": lexemes})
-        self.run("index.count", {"owner": owner, "tier": tier, "by": 1, "size": size})
+        stamp = self.one("index.count", {"owner": owner, "tier": tier, "by": 1, "size": size})
+        given = {"owner": owner, "tier": tier, "doc": doc, "size": size, "search": lexemes}
+        self.run("index.add", {**given, "stamp": stamp})
 
     def put_many_words(self, tier: Tier, entries: Sequence[tuple[int, int, Mapping[str, str]]]) -> None:
         rows, words = [], 0
@@ -185,8 +199,9 @@ class PostgresTx(Tx):
             rows.append({"doc": doc, "size": size, "search": " ".join([f"'{lexeme}'" for lexeme in lexemes])})
             words += size
         if rows:
-            self.run("index.add_rows", {"tier": tier, "rows": json.dumps(rows, ensure_ascii=False)})
-            self.run("index.count", {"tier": tier, "by": len(rows), "size": words})
+            stamp = self.one("index.count", {"tier": tier, "by": len(rows), "size": words})
+            told = {"tier": tier, "rows": json.dumps(rows, ensure_ascii=False), "stamp": stamp}
+            self.run("index.add_rows", told)
 
     def take_words(self, tier: Tier, doc: int) -> int:
         assert self.rows is not None
@@ -205,7 +220,13 @@ def entry(tier: Tier, owner: int, texts: Mapping[str, str]) -> tuple[list[str], 
         size += len(words)
         for word in words:
             counted[word[:_LONGEST]] += COLUMNS[tier][column]  # type: ignore[assignment]
-    return [f"{tier[0]}{owner}x{word}~{_step(tier, times)}" for word, times in counted.items()], size
+    head = head_of(tier, owner)
+    return [f"{head}{word}~{_step(tier, times)}" for word, times in counted.items()], size
+
+
+def head_of(tier: Tier, owner: int) -> str:
+    """What every lexeme of an owner and tier begins with."""
+    return f"{tier[0]}{owner}x"
 
 
 @lru_cache(maxsize=1_024)

@@ -100,8 +100,8 @@ def _insert(
     if versions:
         tx.run("memories.add_versions", {"rows": _as_json(versions)})
     if words:
-        tx.run("memories.add_words", {"rows": _as_json(words)})
-        tx.run("index.count", {"tier": "memory", "by": len(words), "size": size})
+        stamp = tx.one("index.count", {"tier": "memory", "by": len(words), "size": size})
+        tx.run("memories.add_words", {"rows": _as_json(words), "stamp": stamp})
         put_flood_watch(tx, owner)
     now = tx.terms.clock()
     audit_many(tx, owner, [Note(now, "remember", memory.id, {"kind": memory.kind}) for memory, _ in memories])

@@ -29,7 +29,7 @@ COMPATIBLE = 1  # the oldest schema number whose programs can work on the newest
 DEFINERS = (
     *("every_owner()", "waiting(text, integer)", "whose(text, bigint[])", "totals()", "memberships()", "key_of(text)"),
     "waiting_in_all(bigint)",
-    "matches(text, text[], double precision[])",
+    *("matches(text, text[], double precision[])", "words_since(text, bigint)"),
     "tagged(json, integer)",
     *("due_tasks(timestamp with time zone, json, integer)", "tasks_in(text, integer)"),
     *("task_totals(timestamp with time zone)", "tidied(text, timestamp with time zone)"),

@@ -1,17 +1,13 @@
 """Search in PostgreSQL: bm25 over the owner's own words, cosine over the owner's own vectors.
 
-The vectors of an owner who goes on asking are kept in this process and compared here; each transaction takes them only
-if their stamp is the one that it sees. Behind it, what changed is read first; before it, or while another thread reads,
-the database compares. So nobody waits, and nobody is answered from what their transaction does not see.
-
-The database compares all of them up to `EXACT`, and above it asks the approximate index, for more until enough of what
-it gives passes the filter; what it cannot give is looked for exactly. So a scope gets its true neighbours whatever its
-share of the table is.
+The words and vectors of an owner who goes on asking are kept in this process and compared here (`athand`). Otherwise
+the database looks for them. It compares all vectors up to `EXACT`, and above it asks the approximate index, for more
+until enough of what it gives passes the filter; what it cannot give is looked for exactly. So a scope gets its true
+neighbours whatever its share of the table is.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 from collections import OrderedDict, defaultdict
@@ -21,17 +17,17 @@ from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
+from recollect.store.postgres.athand import KEPT, LATER, AtHand
 from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx, Sizes
-from recollect.store.postgres.halfvec import Halfvec, read_sent
+from recollect.store.postgres.halfvec import Halfvec
 from recollect.store.rows.search import RowSearch, most_holding, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
-from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, Place, VectorMemory
+from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES
 from recollect.store.searchtext import WEAKER_SHARE
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
-    from recollect.store.rows.matrix import VectorView
 
 _REMEMBERED = 200_000  # words of owners whose frequency is kept in mind: 50 MB of them at the most
 _FIRST_LOOK = 64  # how many of the best documents are held against the filter at first
@@ -40,16 +36,12 @@ _SHARING = 4_096  # documents that share a word and are listed at once: to find 
 EXACT = 20_000  # vectors of one owner and tier up to which the database compares all of them
 SHARE = 0.1  # of all vectors, from which the approximate index finds an owner's without going through all others
 _SPREAD = 4  # vectors asked of that index for each document wanted: some have several
-KEPT = 200_000  # vectors of one owner and tier up to which they are kept in this process, where there is room: 320 MB
-LATER = 20_000  # … from which they are read beside the questions: it takes longer than to answer one
-_STAMP, _DROPPED, _VECTORED = 0, 1, 2  # what `search.changed` says beside the vectors
-_FLOATS = 4 * 384  # bytes that a vector takes here, about
-_QUICK = 200  # vectors that are read as soon as a query is answered
-_UNREAD = -1  # before every stamp
 
 
 class PostgresSearch(RowSearch):
     """The legs of recall over one database."""
+
+    _db: Database
 
     def __init__(
         self,
@@ -62,8 +54,8 @@ class PostgresSearch(RowSearch):
     ) -> None:
         super().__init__(database)
         self.exact = exact
-        self.memory = VectorMemory(vector_memory)
-        self._kept, self._later = kept, later
+        self._at_hand = AtHand(database, vector_memory, kept=kept, later=later)
+        self.memory = self._at_hand.memory
         self._frequencies: OrderedDict[tuple[int, str, str], tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -109,8 +101,10 @@ class PostgresSearch(RowSearch):
         """The best matches by meaning, widened until `limit` of them pass the filter or all were looked at."""
         with self._db.read(scope) as tx:
             rows = tx.rows
-            sizes = rows and _sizes(tx, tier)
-            if rows is None or not sizes or not sizes.vectors:
+            if rows is None:
+                return []
+            sizes = tx.size_of(tier)
+            if not sizes.vectors:
                 return []
             if where is None:
                 near = self._nearest(tx, tier, query, sizes, limit)
@@ -125,7 +119,7 @@ class PostgresSearch(RowSearch):
             if tx.rows is None or not docs:
                 return {}
             seen = visible(tx, tx.rows, tier, docs)
-            view = self._view(tx, tier)
+            view = self._at_hand.vectors(tx, tier)
             if view is not None and view.dim == len(query):
                 return view.cosines(query, seen)
             params = {"tier": tier, "docs": tx.many(seen), "query": Halfvec.of(query), "weaker": WEAKER_SHARE}
@@ -139,7 +133,7 @@ class PostgresSearch(RowSearch):
             if tx.rows is None or not docs:
                 return {}
             seen = visible(tx, tx.rows, tier, docs)
-            view = self._view(tx, tier)
+            view = self._at_hand.vectors(tx, tier)
             if view is not None:
                 return view.vectors(seen)
             found: dict[int, list[bytes]] = defaultdict(list)
@@ -153,12 +147,11 @@ class PostgresSearch(RowSearch):
     def population(self, scope: Scope, tier: Tier) -> int:
         """How many documents of this owner have vectors: the more there are, the better the best of them looks."""
         with self._db.read(scope) as tx:
-            found = tx.rows and _sizes(tx, tier)
-            return found.vectored if found else 0
+            return tx.size_of(tier).vectored if tx.rows else 0
 
-    def _nearest(self, tx: Tx, tier: Tier, query: Matrix, sizes: Sizes, limit: int) -> list[tuple[int, float]]:
+    def _nearest(self, tx: PostgresTx, tier: Tier, query: Matrix, sizes: Sizes, limit: int) -> list[tuple[int, float]]:
         """The nearest documents: among the vectors at hand, else by the approximate index where that is right."""
-        view = self._view(tx, tier)
+        view = self._at_hand.vectors(tx, tier)
         if view is not None and view.dim == len(query):
             return view.search(query, limit)
         params: dict[str, object] = {"tier": tier, "query": Halfvec.of(query), "limit": limit, "weaker": WEAKER_SHARE}
@@ -169,55 +162,14 @@ class PostgresSearch(RowSearch):
         name = "search.nearest_plain" if sizes.vectored == sizes.vectors else "search.nearest"
         return tx.run(name, params).fetchall()
 
-    def _view(self, tx: Tx, tier: Tier) -> VectorView | None:
-        """The owner's vectors as this transaction sees them; None when the database is to compare. Looked for once."""
-        assert isinstance(tx, PostgresTx)
-        if tier not in tx.views:
-            sizes = _sizes(tx, tier)
-            few = sizes is not None and 0 < sizes.vectors <= self._kept
-            tx.views[tier] = self._found_view(tx, tier, sizes) if sizes is not None and few else None
-        return tx.views[tier]
-
-    def _found_view(self, tx: PostgresTx, tier: Tier, sizes: Sizes) -> VectorView | None:
-        assert tx.rows is not None
-        place = self.memory.ask((sizes.server, tx.rows.owner, tier))
-        matrix = place.matrix
-        if matrix is not None and matrix.view.stamp >= sizes.stamp:
-            view = matrix.view
-            return view if view.stamp == sizes.stamp else None  # a transaction from before the last change
-        if matrix is None and not self.memory.is_worth(place, sizes.vectors * _FLOATS, at_once=sizes.vectors <= _QUICK):
-            return None
-        if not place.lock.acquire(blocking=False):
-            return None
-        try:
-            if matrix is not None or sizes.vectors <= self._later:
-                return _brought_up(tx, tier, place)
-        finally:
-            place.lock.release()
-            self.memory.make_room(place)
-        threading.Thread(target=self._read, args=(tx.scope, tier, place), name="recollect-vectors").start()
-        return None
-
-    def _read(self, scope: Scope, tier: Tier, place: Place) -> None:
-        """Read an owner's vectors for questions to come; if that fails, another one tries."""
-        if not place.lock.acquire(blocking=False):
-            return
-        try:
-            with self._db.read(scope) as tx:
-                _brought_up(tx, tier, place)
-        except Exception as error:  # nobody waits for this thread, and the database still compares
-            logging.getLogger(__name__).warning("vectors could not be read: %s", type(error).__name__)
-        finally:
-            place.lock.release()
-            self.memory.make_room(place)
-
     def _by_words(
-        self, tx: Tx, rows: Rows, tier: Tier, words: list[str], rarest: int | None, look: int
+        self, tx: PostgresTx, rows: Rows, tier: Tier, words: list[str], rarest: int | None, look: int
     ) -> list[tuple[int, float]]:
         """The best by words, whatever the filter says of them."""
         size, length = _size(tx, tier)
+        lexicon = self._at_hand.words(tx, tier)
         asked: dict[str, object] = {"tier": tier, "steps": list(STEPS[tier]), "length": length, "look": look}
-        best = self._counted(tx, rows, tier, words, asked, size, rarest)
+        best = self._counted(tx, rows, tier, words, asked, size, rarest) if lexicon is None else None
         if best is not None:
             return best
         holding = self._holding(tx, rows, tier, words, size)
@@ -226,11 +178,16 @@ class PostgresSearch(RowSearch):
             words = sorted((word for word in words if holding[word]), key=holding.__getitem__)[:rarest]
         if not words:
             return []
-        asked |= {"words": words, "weights": [max(1e-6, _weight(size, holding[word])) for word in words]}
-        return tx.run("search.words", asked).fetchall()
+        weights = [max(1e-6, _weight(size, holding[word])) for word in words]
+        if lexicon is not None:
+            return lexicon.best(words, weights, length, look)
+        return tx.run("search.words", {**asked, "words": words, "weights": weights}).fetchall()
 
-    def _holding(self, tx: Tx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
-        """How many documents hold each word, remembered while the owner has about as many."""
+    def _holding(self, tx: PostgresTx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
+        """How many documents hold each word; where the database counts, remembered while there are about as many."""
+        lexicon = self._at_hand.words(tx, tier)
+        if lexicon is not None:
+            return lexicon.holding(words)
         found = self._known(rows, tier, words, size)
         missing = [word for word in words if word not in found]
         if missing:
@@ -241,7 +198,7 @@ class PostgresSearch(RowSearch):
 
     def _counted(
         self,
-        tx: Tx,
+        tx: PostgresTx,
         rows: Rows,
         tier: Tier,
         words: Sequence[str],
@@ -327,50 +284,10 @@ def _weight(size: int, holding: int) -> float:
     return math.log((size - holding + 0.5) / (holding + 0.5))
 
 
-def _sizes(tx: Tx, tier: Tier) -> Sizes | None:
-    """How much the owner has of a tier; asked once in a transaction, of all tiers."""
-    assert isinstance(tx, PostgresTx)
-    sizes = tx.take_sizes(tx.run("search.sizes").fetchall()) if tx.sizes is None else tx.sizes
-    return sizes.get(tier)
-
-
-def _size(tx: Tx, tier: Tier) -> tuple[int, float]:
+def _size(tx: PostgresTx, tier: Tier) -> tuple[int, float]:
     """How many documents the owner has, and how many words they have on average."""
-    found = _sizes(tx, tier)
-    documents, words = (found.rows, found.words) if found else (0, 0)
-    return documents, max(1.0, words / documents) if documents else 1.0
-
-
-def _brought_up(tx: Tx, tier: Tier, place: Place) -> VectorView | None:
-    """What a place holds, after what changed was read into it; None when this transaction cannot tell."""
-    assert isinstance(tx, PostgresTx)
-    if tx.rows is None:  # gone meanwhile
-        return None
-    import numpy as np
-
-    from recollect.store.rows.matrix import VectorMatrix
-
-    matrix = place.matrix
-    seen = _UNREAD if matrix is None else matrix.view.stamp
-    rows = tx.raw("search.changed", {"tier": tier, "seen": seen})
-    told = {row[1]: row[0] for row in rows if row[3] is None}
-    sent = read_sent([row for row in rows if row[3] is not None])
-    if not told or told[_STAMP] < seen or sent is None:
-        return None  # another thread read further than this transaction sees, or the vectors are of two models
-    there = None
-    if matrix is None or (sent.dim and sent.dim != matrix.dim):
-        if matrix is not None:  # of another model: of those before nothing is there, and all are read
-            place.matrix = None
-            return _brought_up(tx, tier, place)
-        matrix = VectorMatrix(sent.dim, scaled=True)
-    elif told[_DROPPED] > seen or len(np.union1d(matrix.view.docs, sent.docs)) != told[_VECTORED]:
-        ((stamp, left),) = tx.raw("search.vectored", {"tier": tier})
-        if stamp != told[_STAMP]:
-            return None  # changed again in between: next time
-        there = np.frombuffer(left or b"", dtype=">i8").astype(np.int64)
-    matrix.put(told[_STAMP], sent.docs, sent.leading, sent.heights, sent.blocks(), only=there)
-    place.matrix = matrix
-    return matrix.view
+    found = tx.size_of(tier)
+    return found.rows, max(1.0, found.words / found.rows) if found.rows else 1.0
 
 
 def _nearby(tx: Tx, params: dict[str, object], vectors: int) -> list[tuple[int, float]]:

@@ -1,8 +1,8 @@
 """The vectors of whom was asked for lately, as many as there is room for; one for each store of a process.
 
-In: whose vectors a search needs. Out: the place where they are or may be put. What is in a place is the store's to keep
-true; here is only decided who has one, and who has to go. The lock here is held for moments: vectors are read under the
-lock of their own place, so nobody waits for another owner's.
+In: whose vectors (or words, where a store keeps those too) a search needs. Out: the place where they are or may be put.
+What is in a place is the store's to keep true; here is only decided who has one, and who has to go. The lock here is
+held for moments: what a place holds is read under its own lock, so nobody waits for another owner's.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from recollect.settings import Settings
+    from recollect.store.postgres.lexicon import Lexicon
     from recollect.store.rows.matrix import VectorMatrix
 
 VECTOR_MEMORY_BYTES = 512 * 1024 * 1024
@@ -30,20 +31,20 @@ def room_for_vectors(settings: Settings) -> int:
 
 
 class Place:
-    """Where the vectors of one owner and tier are kept. `matrix` is changed only by who holds `lock`."""
+    """Where the vectors and words of one owner and tier are kept; they are changed only by who holds `lock`."""
 
-    __slots__ = ("asked", "lock", "matrix", "times")
+    __slots__ = ("asked", "lexicon", "lock", "matrix", "times")
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.matrix: VectorMatrix | None = None
+        self.lexicon: Lexicon | None = None
         self.asked = float("-inf")
         self.times = 0  # … without a long pause
 
     @property
     def size(self) -> int:
-        matrix = self.matrix
-        return 0 if matrix is None else matrix.size
+        return sum(held.size for held in (self.matrix, self.lexicon) if held is not None)
 
 
 class VectorMemory:
@@ -74,19 +75,16 @@ class VectorMemory:
             place.asked = now
             return place
 
-    def is_worth(self, place: Place, size: int, *, at_once: bool = False) -> bool:
-        """Whether so many bytes may be read into a place: it was asked for often enough, and nobody busy has to go.
+    def is_worth(self, place: Place, size: int, questions: int = WORTH) -> bool:
+        """Whether so many bytes may be read into a place: it was asked for so often, and nobody busy has to go.
 
-        `at_once`: once is enough. If busy ones had to go, more owners than there is room for would throw each other out
-        at every question.
+        If busy ones had to go, more owners than there is room for would throw each other out at every question.
         """
         with self._lock:
-            if not at_once and place.times < WORTH:
+            if place.times < questions:
                 return False
             now = self._clock()
-            busy = sum(
-                one.size for one in self._places.values() if one is not place and now - one.asked <= BUSY_SECONDS
-            )
+            busy = sum(one.size for one in self._places.values() if one is place or now - one.asked <= BUSY_SECONDS)
             return busy + size <= self.room
 
     def make_room(self, but: Place) -> None:

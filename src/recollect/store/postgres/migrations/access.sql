@@ -62,14 +62,14 @@ END $$;
 -- How much the owner of this transaction has of each tier, and as of when; and whether there is any of what most owners
 -- have nothing of. A server that was started anew, or another one, may have another past.
 CREATE OR REPLACE FUNCTION sizes()
-RETURNS TABLE (tier text, rows bigint, words bigint, vectored bigint, vectors bigint, stamp bigint, server timestamptz)
+RETURNS TABLE (tier text, rows bigint, words bigint, vectored bigint, vectors bigint, stamp bigint, server timestamptz, worded bigint)
 LANGUAGE sql STABLE AS $$
-  SELECT i.tier, i.rows, i.words, i.vectored, i.vectors, i.stamp, pg_postmaster_start_time() FROM indexed i
+  SELECT i.tier, i.rows, i.words, i.vectored, i.vectors, i.stamp, pg_postmaster_start_time(), i.worded FROM indexed i
   WHERE i.tenant = (SELECT current_tenant()) AND i.owner = (SELECT current_owner())
   UNION ALL SELECT 'feedback', EXISTS (
-    SELECT 1 FROM feedback f WHERE f.tenant = (SELECT current_tenant()) AND f.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now()
+    SELECT 1 FROM feedback f WHERE f.tenant = (SELECT current_tenant()) AND f.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now(), 0
   UNION ALL SELECT 'relations', EXISTS (
-    SELECT 1 FROM relations r WHERE r.tenant = (SELECT current_tenant()) AND r.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now()
+    SELECT 1 FROM relations r WHERE r.tenant = (SELECT current_tenant()) AND r.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now(), 0
 $$;
 
 -- Begin a transaction for a question: `enter` and `sizes` in one statement, since every question begins with both. What
@@ -77,7 +77,7 @@ $$;
 -- not each time, which took a third of the server's work.
 CREATE OR REPLACE FUNCTION enter_to_ask(_tenant text, _username text, _project text, _by_tenant text, _by_username text)
 RETURNS TABLE (owner bigint, project bigint, tier text, rows bigint, words bigint, vectored bigint, vectors bigint,
-               stamp bigint, server timestamptz)
+               stamp bigint, server timestamptz, worded bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
   _owner bigint;
@@ -292,7 +292,28 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_t
   LIMIT _most
 $$;
 
--- Whoever changes vectors counts them, whatever program it is of: each time the stamp of the owner's tier is the next.
+-- The words of this transaction's owner that came since a stamp, as PostgreSQL sends them, in no order; before the first: all
+-- of them. And three rows without words: the stamp now, the one after which some were gone, how many documents there are.
+-- `stamp > 0`: what is planned once finds them by the index of stamps only so.
+CREATE OR REPLACE FUNCTION words_since(_tier text, _seen bigint) RETURNS TABLE (doc bigint, size integer, words bytea)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = {schema}, {vectors}, pg_temp
+  SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY SELECT x.value, x.place, NULL::bytea
+  FROM indexed i CROSS JOIN LATERAL (VALUES (i.worded, 0), (i.unworded, 1), (i.rows, 2)) x (value, place)
+  WHERE i.tenant = current_tenant() AND i.owner = current_owner() AND i.tier = _tier;
+  IF _seen < 0 THEN
+    RETURN QUERY SELECT w.doc, w.size, tsvectorsend(w.search) FROM words w
+    WHERE w.tenant = current_tenant() AND w.owner = current_owner() AND w.tier = _tier;
+  ELSE
+    RETURN QUERY SELECT w.doc, w.size, tsvectorsend(w.search) FROM words w
+    WHERE w.tenant = current_tenant() AND w.owner = current_owner() AND w.tier = _tier AND w.stamp > _seen AND w.stamp > 0;
+  END IF;
+END $$;
+
+-- Whoever changes vectors or words counts them, whatever program it is of: each time their stamp of the owner's tier is the
+-- next.
 CREATE OR REPLACE FUNCTION stamp_vectors() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   new.stamp := old.stamp + 1;
@@ -302,10 +323,22 @@ BEGIN
   RETURN new;
 END $$;
 
+CREATE OR REPLACE FUNCTION stamp_words() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  new.worded := old.worded + 1;
+  IF new.rows < old.rows OR new.rows <= 0 THEN
+    new.unworded := new.worded;
+  END IF;
+  RETURN new;
+END $$;
+
 DO $stamps$
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = 'indexed'::regclass AND t.tgname = 'vectors_stamped') THEN
     CREATE TRIGGER vectors_stamped BEFORE UPDATE OF vectored, vectors ON indexed FOR EACH ROW EXECUTE FUNCTION stamp_vectors();
+  END IF;
+  IF NOT EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = 'indexed'::regclass AND t.tgname = 'words_stamped') THEN
+    CREATE TRIGGER words_stamped BEFORE UPDATE OF rows, words ON indexed FOR EACH ROW EXECUTE FUNCTION stamp_words();
   END IF;
 END $stamps$;
 
@@ -408,7 +441,8 @@ BEGIN
       EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %I TO %I', _table.relname, '{app}');
     END IF;
   END LOOP;
-  -- Nobody looks for words but `matches`; to be written again they are deleted by their document, which needs no more.
+  -- Nobody looks for words but `matches` and `words_since`; to be written again they are deleted by their document, which
+  -- needs no more.
   EXECUTE format('REVOKE ALL ON words FROM %I', '{app}');
   EXECUTE format('GRANT INSERT, DELETE, SELECT (tenant, owner, tier, doc, size) ON words TO %I', '{app}');
   EXECUTE format('GRANT CREATE ON SCHEMA %I TO %I', '{schema}', '{backup}');

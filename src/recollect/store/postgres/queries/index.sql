@@ -1,8 +1,9 @@
--- The full-text index and the queue of texts that wait for a vector.
+-- The full-text index and the queue of texts that wait for a vector. What comes in is counted first, which gives its stamp:
+-- other processes find what changed by it.
 
 -- name: add
-INSERT INTO words (tenant, owner, tier, doc, size, search)
-VALUES (:tenant, :owner, :tier, :doc, :size, array_to_tsvector(:search::text[]));
+INSERT INTO words (tenant, owner, tier, doc, size, search, stamp)
+VALUES (:tenant, :owner, :tier, :doc, :size, array_to_tsvector(:search::text[]), :stamp);
 
 -- name: drop
 DELETE FROM words WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND doc = :doc RETURNING size;
@@ -22,7 +23,8 @@ WHERE tenant = :tenant AND turn = :doc AND {spoken} ORDER BY position;
 
 -- name: count
 INSERT INTO indexed AS i (tenant, owner, tier, rows, words) VALUES (:tenant, :owner, :tier, :by, :size)
-ON CONFLICT (tenant, owner, tier) DO UPDATE SET rows = i.rows + excluded.rows, words = i.words + excluded.words;
+ON CONFLICT (tenant, owner, tier) DO UPDATE SET rows = i.rows + excluded.rows, words = i.words + excluded.words
+RETURNING worded;
 
 -- name: forget_counts
 UPDATE indexed SET rows = 0, words = 0 WHERE tenant = :tenant AND owner = :owner;
@@ -86,8 +88,8 @@ SELECT t.row, t.owner, e.who, e.said FROM turns t LEFT JOIN (
 WHERE t.tenant = :tenant AND t.owner = :owner AND t.row = ANY (:docs::bigint[]) ORDER BY t.row, e.position;
 
 -- name: add_rows
-INSERT INTO words (tenant, owner, tier, doc, size, search)
-SELECT :tenant, :owner, :tier, r.doc, r.size, r.search::tsvector
+INSERT INTO words (tenant, owner, tier, doc, size, search, stamp)
+SELECT :tenant, :owner, :tier, r.doc, r.size, r.search::tsvector, :stamp
 FROM json_to_recordset(:rows::json) AS r (doc bigint, size integer, search text);
 
 -- name: wait_memory

@@ -228,7 +228,7 @@ FROM json_to_recordset(:rows::json) AS r (
 -- name: add_words
 WITH given AS (SELECT * FROM json_to_recordset(:rows::json) AS r (doc bigint, size integer, search text)),
      found AS (
-  INSERT INTO words (tenant, owner, tier, doc, size, search)
-  SELECT :tenant, :owner, 'memory', g.doc, g.size, g.search::tsvector FROM given g)
+  INSERT INTO words (tenant, owner, tier, doc, size, search, stamp)
+  SELECT :tenant, :owner, 'memory', g.doc, g.size, g.search::tsvector, :stamp FROM given g)
 INSERT INTO pending (tenant, owner, tier, doc, ticket)
 SELECT :tenant, :owner, 'memory', g.doc, nextval('numbers') FROM given g;

@@ -82,6 +82,11 @@ id, kind, subject, state, attempts, due_at, worker, error, made_at, ended_at, cl
 SELECT h.doc, sum((:weights::float8[])[h.word] * h.times * 2.2 / (h.times + 1.2 * (0.25 + 0.75::float8 * h.size / :length::float8))) AS score
   FROM matches(:tier, :words::text[], :steps::float8[]) h GROUP BY h.doc ORDER BY score DESC, h.doc LIMIT :look
 
+-- name: vectors_counted
+SELECT x.value AS doc, x.place::smallint, NULL::boolean AS by_user, NULL::halfvec AS vector
+FROM indexed i CROSS JOIN LATERAL (VALUES (i.stamp, 0), (i.dropped, 1), (i.vectored, 2)) x (value, place)
+WHERE i.tenant = :tenant AND i.owner = :owner AND i.tier = :tier
+
 -- The similarity of a document from its sides: what the user said, and what answered.
 -- name: both
 CASE WHEN said IS NULL THEN heard WHEN heard IS NULL THEN said

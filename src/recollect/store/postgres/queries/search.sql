@@ -25,22 +25,35 @@ SELECT doc, score FROM best UNION ALL SELECT -word, held FROM n;
 SELECT rows FROM indexed WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
 
 -- name: sizes
-SELECT tier, rows, words, vectored, vectors, stamp, server FROM sizes();
+SELECT tier, rows, words, vectored, vectors, stamp, server, worded FROM sizes();
 
 -- What changed since a stamp, in one statement and so of one moment: three rows that have no vector (the stamp now, the one
 -- after which some were gone, how many documents there are) and the vectors, in no order: to sort them takes the server
--- longer than whoever reads them. Before the first stamp: all of them.
+-- longer than whoever reads them. `stamp > 0` says nothing more, but that the index of stamps holds all of it: it is planned
+-- once, whatever the stamp.
 -- name: changed
-SELECT x.value AS doc, x.place::smallint, NULL::boolean AS by_user, NULL::halfvec AS vector
-FROM indexed i CROSS JOIN LATERAL (VALUES (i.stamp, 0), (i.dropped, 1), (i.vectored, 2)) x (value, place)
-WHERE i.tenant = :tenant AND i.owner = :owner AND i.tier = :tier
+{vectors_counted}
 UNION ALL SELECT doc, place, by_user, vector FROM vectors
-WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND stamp > :seen::bigint;
+WHERE tenant = :tenant AND owner = :owner AND tier = :tier AND stamp > :seen::bigint AND stamp > 0;
+
+-- The same of all of them.
+-- name: every_vector
+{vectors_counted}
+UNION ALL SELECT doc, place, by_user, vector FROM vectors WHERE tenant = :tenant AND owner = :owner AND tier = :tier;
 
 -- As of which stamp, and which documents have vectors.
 -- name: vectored
 SELECT i.stamp, (SELECT string_agg(int8send(doc), ''::bytea) FROM vectors
                  WHERE tenant = :tenant AND owner = :owner AND tier = :tier)
+FROM indexed i WHERE i.tenant = :tenant AND i.owner = :owner AND i.tier = :tier;
+
+-- What changed of words since a stamp, in the same form; before the first: all of them.
+-- name: words_changed
+SELECT doc, size, words FROM words_since(:tier, :seen::bigint);
+
+-- name: worded
+SELECT i.worded, (SELECT string_agg(int8send(doc), ''::bytea) FROM words
+                  WHERE tenant = :tenant AND owner = :owner AND tier = :tier)
 FROM indexed i WHERE i.tenant = :tenant AND i.owner = :owner AND i.tier = :tier;
 
 -- The nearest documents, exactly: all of the owner's vectors of the tier are compared.

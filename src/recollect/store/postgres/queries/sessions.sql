@@ -9,7 +9,7 @@ SELECT owner, project FROM enter(:tenant, :username, :project, :writing, :making
   set_config('plan_cache_mode', 'force_generic_plan', true);
 
 -- name: enter_to_ask
-SELECT owner, project, tier, rows, words, vectored, vectors, stamp, server
+SELECT owner, project, tier, rows, words, vectored, vectors, stamp, server, worded
 FROM enter_to_ask(:tenant, :username, :project, :by_tenant, :by_username);
 
 -- name: project
