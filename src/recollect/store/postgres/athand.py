@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from recollect.model import Scope, Tier
@@ -51,6 +52,7 @@ class AtHand:
         self.memory = VectorMemory(room)
         self._db = database
         self._kept, self._later = kept, later
+        self._first = threading.Lock()  # one is read for the first time, and all others are answered meanwhile
 
     def vectors(self, tx: PostgresTx, tier: Tier) -> VectorView | None:
         """The owner's vectors; looked for once in a transaction."""
@@ -76,14 +78,8 @@ class AtHand:
         questions = 1 if amount <= QUICK else kind.questions
         if held is None and not self.memory.is_worth(place, amount * kind.bytes_each, questions):
             return None
-        if not place.lock.acquire(blocking=False):
-            return None
-        try:
-            if held is not None or amount <= self._later:
-                return kind.bring_up(tx, tier, place)
-        finally:
-            place.lock.release()
-            self.memory.make_room(place)
+        if held is not None or amount <= self._later:
+            return self._brought_up(tx, tier, kind, place)
         threading.Thread(target=self._read, args=(tx.scope, tier, kind, place), name="recollect-at-hand").start()
         return None
 
@@ -94,18 +90,24 @@ class AtHand:
             tx.places[tier] = self.memory.ask((tx.size_of(tier).server, tx.rows.owner, tier))
         return tx.places[tier]
 
+    def _brought_up(self, tx: PostgresTx, tier: Tier, kind: Kind[Held], place: Place) -> Held | None:
+        """What changed is read, unless another thread reads it; of what is read for the first time, one at a time."""
+        locks = (place.lock,) if kind.held(place) is not None else (place.lock, self._first)
+        with ExitStack() as taken:
+            for lock in locks:
+                if not lock.acquire(blocking=False):
+                    return None
+                taken.callback(lock.release)
+            taken.callback(self.memory.make_room, place)
+            return kind.bring_up(tx, tier, place)
+
     def _read(self, scope: Scope, tier: Tier, kind: Kind[Held], place: Place) -> None:
         """Read it for questions to come; if that fails, another one tries."""
-        if not place.lock.acquire(blocking=False):
-            return
         try:
             with self._db.read(scope) as tx:
-                kind.bring_up(tx, tier, place)
+                self._brought_up(tx, tier, kind, place)
         except Exception as error:  # nobody waits for this thread, and the database still answers
             logging.getLogger(__name__).warning("what is kept at hand could not be read: %s", type(error).__name__)
-        finally:
-            place.lock.release()
-            self.memory.make_room(place)
 
 
 def _vectors_brought_up(tx: PostgresTx, tier: Tier, place: Place) -> VectorView | None:
