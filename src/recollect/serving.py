@@ -159,12 +159,15 @@ class Serving:
         self._count()
         self._readying.refresh_rested()
 
-    def _count(self) -> None:
+    def _count(self, seconds: float = 0.0) -> None:
+        """Write down the counts of all, in so many seconds: each is a write, and who asks must not wait for many."""
         with self._lock:
             reads = list(self._reads.values())
         for one in reads:
             with suppress(RecollectError):
                 one.write()
+            if seconds and self._closing.wait(seconds / len(reads)):
+                return
 
     def close(self) -> None:
         """End the work beside the requests, write down what was counted, close the store."""
@@ -181,7 +184,7 @@ class Serving:
         while not self._closing.wait(FLUSH_SECONDS):
             try:
                 if monotonic() - counted >= COUNT_SECONDS:
-                    self._count()
+                    self._count(FLUSH_SECONDS)
                     counted = monotonic()
                 self._readying.refresh_rested()
                 self.standstill()
