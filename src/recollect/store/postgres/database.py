@@ -323,7 +323,7 @@ class Database:
                 try:
                     _enter(tx, begin, writing, entry)
                     yield tx
-                    connection.execute("COMMIT")
+                    connection.commit()
                 except Exception:
                     _end(connection)
                     raise

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from recollect.clock import from_iso, iso
@@ -412,7 +413,7 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
         occurred_at=from_iso(occurred),
         recorded_at=from_iso(recorded),
         why=why,
-        tags=tuple(_list(tags)),
+        tags=_tags(tags),
         importance=importance,
         confidence=confidence,
         session=session,
@@ -436,6 +437,12 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
 
 def _time(text: str | None) -> datetime | None:
     return None if text is None else from_iso(text)
+
+
+@lru_cache(maxsize=4_096)
+def _tags(text: str) -> tuple[str, ...]:
+    """The same few stand on many memories."""
+    return tuple(_list(text))
 
 
 def _list(text: str) -> list[Any]:

@@ -41,7 +41,7 @@ class RowSearch:
             if rows is None or not docs:
                 return []
             params: dict[str, object] = {**rows.params(), "docs": tx.many(docs)}
-            found = list(tx.run(f"search.documents_{tier}", params))
+            found = tx.run(f"search.documents_{tier}", params).fetchall()
             if tier == "memory":
                 made = {row[0]: _memory_document(row) for row in found}
             elif tier == "gist":

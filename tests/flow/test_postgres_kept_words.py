@@ -1,0 +1,168 @@
+"""Words kept in a process of many: each transaction is answered from what it sees, and nobody waits for another."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from recollect.settings import Settings
+from recollect.store.postgres import athand, schema
+from recollect.store.postgres.database import PostgresTx
+from recollect.store.postgres.store import PostgresStore
+from recollect.store.rows.vectormemory import WORTH
+from tests.contract.samples import ANN, LATER, memory
+
+# As the release before words had stamps wrote them.
+BEFORE_STAMPS = (
+    "INSERT INTO words (tenant, owner, tier, doc, size, search) "
+    "SELECT %(tenant)s, %(owner)s, 'memory', %(doc)s, 2, array_to_tsvector(%(lexemes)s::text[])",
+    "UPDATE indexed SET rows = rows + 1, words = words + 2 "
+    "WHERE tenant = %(tenant)s AND owner = %(owner)s AND tier = 'memory'",
+)
+TAKEN_BACK = """
+SET search_path = recollect;
+DROP TRIGGER words_stamped ON indexed; DROP FUNCTION stamp_words(); DROP FUNCTION words_since(text, bigint);
+DROP INDEX words_by_stamp; ALTER TABLE words DROP COLUMN stamp;
+ALTER TABLE indexed DROP COLUMN worded, DROP COLUMN unworded;
+UPDATE meta SET value = '19' WHERE key = 'schema_version'
+"""
+
+
+@pytest.fixture
+def store(postgres_url: str) -> Iterator[PostgresStore]:
+    made = PostgresStore(Settings(database_url=postgres_url))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def other(store: PostgresStore, postgres_url: str) -> Iterator[PostgresStore]:
+    made = PostgresStore(Settings(database_url=postgres_url))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the queries by which words are looked up or read."""
+    names: list[str] = []
+
+    def noting(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(tx: PostgresTx, query: str, *params: object) -> Any:
+            if query.startswith(("search.word", "search.holding")):
+                names.append(query)
+            return inner(tx, query, *params)
+
+        return noted
+
+    monkeypatch.setattr(PostgresTx, "run", noting(PostgresTx.run))
+    monkeypatch.setattr(PostgresTx, "raw", noting(PostgresTx.raw))
+    return names
+
+
+def found(store: PostgresStore) -> set[str]:
+    matches = store.search.lexical(ANN, "memory", ["walrus"], None, 50)
+    return {one.content for one in store.search.documents(ANN, "memory", [match.doc for match in matches])}
+
+
+def elsewhere(work: Callable[[], object]) -> None:
+    """Something done by another thread, to its end."""
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_transaction_sees_what_was_there_when_it_began(store: PostgresStore, other: PostgresStore) -> None:
+    """Another thread reads further meanwhile; the older moment is answered by the database, and spoils nothing."""
+    first = memory("a walrus")
+    store.memories.add(ANN, first)
+    assert found(store) == {"a walrus"}
+    with store.together(ANN):
+        other.memories.add(ANN, memory("a walrus at sea"))
+        other.keeping.forget_memory(ANN, first.id, at=LATER)
+        later: list[set[str]] = []
+        elsewhere(lambda: later.append(found(store)))
+        assert later == [{"a walrus at sea"}]
+        assert found(store) == {"a walrus"}
+    assert found(store) == {"a walrus at sea"}
+
+
+def test_nobody_waits_while_another_thread_reads(store: PostgresStore, asked: list[str]) -> None:
+    store.memories.add(ANN, memory("a walrus"))
+    found(store)
+    store.memories.add(ANN, memory("a walrus at sea"))
+    (place,) = store.search.memory._places.values()
+    asked.clear()
+    meanwhile = set[str]()
+    with place.lock:
+        elsewhere(lambda: meanwhile.update(found(store)))
+        assert meanwhile == {"a walrus", "a walrus at sea"}
+        assert asked == ["search.words_counted"]
+    asked.clear()
+    assert found(store) == {"a walrus", "a walrus at sea"}
+    assert asked == ["search.words_changed"]
+    asked.clear()
+    assert found(store) == {"a walrus", "a walrus at sea"}
+    assert asked == [], "kept, and asked of nobody"
+
+
+def test_many_words_are_read_for_who_goes_on_asking(
+    store: PostgresStore, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(athand, "QUICK", 0)
+    store.memories.add(ANN, memory("a walrus"))
+    for number in range(8 * WORTH + 1):
+        asked.clear()
+        with store.together(ANN):  # one question, however often it looks
+            assert found(store) == found(store) == {"a walrus"}
+        assert ("search.words_changed" in asked) == (number == 8 * WORTH - 1)
+    assert asked == []
+
+
+def test_who_has_no_room_here_is_answered_by_the_database(postgres_url: str, asked: list[str]) -> None:
+    store = PostgresStore(Settings(database_url=postgres_url, vector_memory_bytes=1))
+    store.memories.add(ANN, memory("a walrus"))
+    for _ in range(3):
+        assert found(store) == {"a walrus"}
+    assert "search.words_changed" not in asked
+    store.close()
+
+
+def test_what_a_program_of_the_release_before_writes_is_found(store: PostgresStore) -> None:
+    """It names no stamp; the database counts for it."""
+    store.memories.add(ANN, memory("a walrus"))
+    assert found(store) == {"a walrus"}
+    store.memories.add(ANN, memory("a seal"))
+    with store.database.write(ANN) as tx:
+        assert tx.rows is not None
+        (doc,) = tx.connection.execute("SELECT row FROM memories WHERE content = 'a seal'").fetchone() or (0,)
+        tx.take_words("memory", doc)
+    assert found(store) == {"a walrus"}
+    with store.database.write(ANN) as tx:
+        assert tx.rows is not None
+        given = {"tenant": ANN.tenant, "owner": tx.rows.owner, "doc": doc}
+        for statement in BEFORE_STAMPS:
+            tx.connection.execute(statement, {**given, "lexemes": [f"m{tx.rows.owner}xwalru~2"]})
+    assert found(store) == {"a walrus", "a seal"}
+
+
+def test_words_from_before_there_were_stamps_are_kept_and_followed(postgres_url: str) -> None:
+    store = PostgresStore(Settings(database_url=postgres_url))
+    gone = memory("a walrus")
+    store.memories.add(ANN, gone)
+    store.close()
+    with psycopg.connect(postgres_url, autocommit=True) as owner:
+        owner.execute(TAKEN_BACK)
+        assert schema.current(owner) == 19
+    store = PostgresStore(Settings(database_url=postgres_url))
+    assert found(store) == {"a walrus"}
+    store.memories.add(ANN, memory("a walrus at sea"))
+    assert found(store) == {"a walrus", "a walrus at sea"}
+    store.keeping.forget_memory(ANN, gone.id, at=LATER)
+    assert found(store) == {"a walrus at sea"}
+    store.close()
