@@ -9,9 +9,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from recollect.model import Tier
 from recollect.settings import Settings
 from recollect.store.postgres import athand, schema
+from recollect.store.postgres.athand import AtHand
 from recollect.store.postgres.database import PostgresTx
+from recollect.store.postgres.lexicon import Lexicon
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import ANN, LATER, memory
@@ -90,6 +93,23 @@ def test_a_transaction_sees_what_was_there_when_it_began(store: PostgresStore, o
         assert later == [{"a walrus at sea"}]
         assert found(store) == {"a walrus"}
     assert found(store) == {"a walrus at sea"}
+
+
+def test_what_comes_between_two_statements_is_found_and_breaks_nothing(
+    store: PostgresStore, other: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Outside of a question nothing holds statements to one moment: how many there are may be older than the words."""
+    store.memories.add(ANN, memory("a walrus"))
+    inner, more = AtHand.words, [memory(f"a walrus in {number}") for number in (1924, 1963)]
+
+    def words(at_hand: AtHand, tx: PostgresTx, tier: Tier) -> Lexicon | None:
+        while more:
+            other.memories.add(ANN, more.pop())
+        return inner(at_hand, tx, tier)
+
+    monkeypatch.setattr(AtHand, "words", words)
+    matches = store.search.lexical(ANN, "memory", ["walrus"], None, 50)
+    assert len(matches) == 3
 
 
 def test_nobody_waits_while_another_thread_reads(store: PostgresStore, asked: list[str]) -> None:

@@ -186,8 +186,8 @@ class PostgresSearch(RowSearch):
     def _holding(self, tx: PostgresTx, rows: Rows, tier: Tier, words: Sequence[str], size: int) -> dict[str, int]:
         """How many documents hold each word; where the database counts, remembered while there are about as many."""
         lexicon = self._at_hand.words(tx, tier)
-        if lexicon is not None:
-            return lexicon.holding(words)
+        if lexicon is not None:  # it may be newer than the size, where nothing holds both to one moment
+            return {word: min(held, size) for word, held in lexicon.holding(words).items()}
         found = self._known(rows, tier, words, size)
         missing = [word for word in words if word not in found]
         if missing:
