@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 KEPT = 200_000  # vectors of one owner and tier up to which they are kept, where there is room: 320 MB
 LATER = 20_000  # … from which they are read beside the questions: it takes longer than to answer one
 WORDS = 20  # words that count as much as a vector; they take a fifth of its room, and twice as long to read
-QUICK = 200  # … up to which they are read as soon as a question is answered
+QUICK = 200  # … up to which they are read nearly as soon as a question is answered
 _STAMP, _GONE, _DOCUMENTS = 0, 1, 2  # what `search.changed` and `search.words_changed` say beside what changed
 _UNREAD = -1  # before every stamp
 
@@ -42,7 +42,10 @@ class Kind(NamedTuple, Generic[Held]):
     held: Callable[[Place], Held | None]
     bring_up: Callable[[PostgresTx, Tier, Place], Held | None]
     bytes_each: int  # about
-    questions: int  # of one who goes on asking, until it is worth reading: what it costs, and what each would
+    few: (
+        int  # questions until up to `QUICK` are read: a command asks once, and needs no more than the database for that
+    )
+    questions: int  # … of one who goes on asking, until it is worth reading: what it costs, and what each would
 
 
 class AtHand:
@@ -75,7 +78,7 @@ class AtHand:
         held = kind.held(place)
         if held is not None and held.stamp >= stamp:
             return held if held.stamp == stamp else None  # a transaction from before the last change
-        questions = 1 if amount <= QUICK else kind.questions
+        questions = kind.few if amount <= QUICK else kind.questions
         if held is None and not self.memory.is_worth(place, amount * kind.bytes_each, questions):
             return None
         if held is not None or amount <= self._later:
@@ -181,5 +184,7 @@ def _view(place: Place) -> VectorView | None:
     return None if place.matrix is None else place.matrix.view
 
 
-_VECTORS: Kind[VectorView] = Kind(_view, _vectors_brought_up, bytes_each=4 * 384, questions=WORTH)
-_WORDS: Kind[Lexicon] = Kind(lambda place: place.lexicon, _words_brought_up, bytes_each=15 * WORDS, questions=8 * WORTH)
+_VECTORS: Kind[VectorView] = Kind(_view, _vectors_brought_up, bytes_each=4 * 384, few=1, questions=WORTH)
+_WORDS: Kind[Lexicon] = Kind(
+    lambda place: place.lexicon, _words_brought_up, bytes_each=15 * WORDS, few=2, questions=8 * WORTH
+)
