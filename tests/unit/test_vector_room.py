@@ -38,7 +38,7 @@ def filled(memory: VectorMemory, key: str) -> Place:
 
 def test_who_goes_on_asking_is_worth_reading_for(time: Time) -> None:
     memory = VectorMemory(10 * SIZE, time)
-    assert memory.is_worth(memory.ask("bob"), SIZE, at_once=True)
+    assert memory.is_worth(memory.ask("bob"), SIZE, questions=1)
     for _ in range(WORTH - 1):
         assert not memory.is_worth(memory.ask("ann"), SIZE)
         time.now += AGAIN_SECONDS
@@ -69,6 +69,6 @@ def test_nobody_busy_has_to_go_where_there_is_another_way(time: Time) -> None:
     """More owners than there is room for would else throw each other out at every question."""
     memory = VectorMemory(SIZE, time)
     filled(memory, "ann")
-    assert not memory.is_worth(memory.ask("bob"), SIZE, at_once=True)
+    assert not memory.is_worth(memory.ask("bob"), SIZE, questions=1)
     time.now += BUSY_SECONDS + 1
-    assert memory.is_worth(memory.ask("bob"), SIZE, at_once=True)
+    assert memory.is_worth(memory.ask("bob"), SIZE, questions=1)
