@@ -123,7 +123,7 @@ CHANGES = (
 )
 
 
-@pytest.mark.parametrize("recent", [256, 0], ids=["beside", "in lists"])
+@pytest.mark.parametrize("recent", [64, 0], ids=["beside", "in lists"])
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_what_another_process_changed_is_in_the_next_answer(
     store: Store,
@@ -143,7 +143,7 @@ STEPS = st.tuples(st.sampled_from(("add", "many", "say", "forget", "rewrite", "r
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=15)
-@given(steps=st.lists(STEPS, max_size=30), recent=st.sampled_from((0, 3, 256)))
+@given(steps=st.lists(STEPS, max_size=30), recent=st.sampled_from((0, 3, 64)))
 def test_answers_are_those_of_the_database_whatever_went_before(
     store: Store, other: Store, steps: list[tuple[str, int]], recent: int
 ) -> None:

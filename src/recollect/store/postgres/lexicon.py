@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Sent = tuple[int, int, bytes]  # a document, how many words it has, its lexemes
 
 K1, B = 1.2, 0.75  # of bm25, as FTS5 has them
-RECENT = 256  # documents beside the lists, and such as are gone, until the lists are made again
+RECENT = 64  # documents beside the lists, and such as are gone, until the lists are made again
 _BETWEEN = b"\0\0\0"  # what ends a lexeme as it is sent: a NUL, and that it has no positions
 _HEAD = 4  # bytes before the first: how many there are
 _WORD_BYTES = 160  # that a word takes beside its list, about
