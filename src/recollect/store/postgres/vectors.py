@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from recollect.model import TIERS, Scope, Tier
@@ -17,8 +16,6 @@ from recollect.store.searchtext import embedded_texts
 
 if TYPE_CHECKING:
     from recollect.store.port import Matrix
-
-_MOMENT = 0.05  # seconds for which the model that was looked up is the one there is
 
 
 def as_text(vector: Matrix) -> str:
@@ -33,21 +30,11 @@ class PostgresVectors(RowVectors):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._model: tuple[float, tuple[str, int]] | None = None  # when it was looked up, and which it was
 
     def model(self) -> tuple[str, int] | None:
-        """Name and dimension of the model the vectors are of; None while there are none.
-
-        Every question asks it, and what another was told a moment ago is good: it is asked for before a question is
-        embedded, and by then it may be another one as well.
-        """
-        known = self._model
-        if known is not None and monotonic() < known[0] + _MOMENT:
-            return known[1]
-        at, found = monotonic(), self._db.alone("vectors.active")
-        model = None if found is None else (found[1], found[2])
-        self._model = None if model is None else (at, model)
-        return model
+        """Name and dimension of the model the vectors are of; None while there are none. Every question asks it."""
+        found = self._db.alone("vectors.active")
+        return None if found is None else (found[1], found[2])
 
     def waiting(self, limit: int) -> list[Waiting]:
         """Texts without a vector, in turn by owner: memories before gists before turns, the newest first."""
@@ -106,7 +93,6 @@ class PostgresVectors(RowVectors):
                     tx.run(f"vectors.{step}")
         with self._db.write(None) as tx:
             tx.run("vectors.deactivate")
-        self._model = None
         return self.pending()
 
 
