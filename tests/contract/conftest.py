@@ -89,6 +89,22 @@ def store(new_store: NewStore) -> Store:
     return new_store()
 
 
+@pytest.fixture
+def other(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Store]:
+    """Another store on the same database: what another process is."""
+    kind = request.node.callspec.params["new_store"]
+    found: Store
+    if kind == "sqlite":
+        found = SqliteStore(tmp_path / "store-1")
+    else:
+        from recollect.store.postgres.store import PostgresStore
+
+        stores = request.getfixturevalue("emptied" if kind == "postgres" else "parted")
+        found = PostgresStore(stores.settings(1))
+    yield found
+    found.close()
+
+
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
     """A store with three owners' things in it, filled anew only when something was written to it."""

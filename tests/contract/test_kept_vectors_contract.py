@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,24 +18,11 @@ from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.sqlite.search import SqliteSearch
 from recollect.store.sqlite.store import SqliteStore
+from tests.contract.changes import all_forgotten, deleted, forgotten
 from tests.contract.samples import ANN, LATER, NOW, TINY, by_meaning, embed_waiting, memory, minute, shown, talk, texts
 
 SMALLER = TinyEmbedder(32)
 FIRST = ("the walrus sleeps on ice", "a harbour full of seals", "penguins walk in winter")
-
-
-@pytest.fixture
-def other(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Store]:
-    """Another store on the same database: what another process is."""
-    kind = request.node.callspec.params["new_store"]
-    found: Store
-    if kind == "sqlite":
-        found = SqliteStore(tmp_path / "store-1")
-    else:
-        stores = request.getfixturevalue("emptied" if kind == "postgres" else "parted")
-        found = PostgresStore(stores.settings(1))
-    yield found
-    found.close()
 
 
 def kept(store: Store) -> int:
@@ -75,14 +61,6 @@ def added(store: Store, first: list[Memory]) -> None:
     embed_waiting(store)
 
 
-def deleted(store: Store, first: list[Memory]) -> None:
-    store.memories.update(ANN, replace(first[0], deleted_at=LATER), at=LATER, note="delete")
-
-
-def forgotten(store: Store, first: list[Memory]) -> None:
-    store.keeping.forget_memory(ANN, first[1].id, at=LATER)
-
-
 def rewritten(store: Store, first: list[Memory]) -> None:
     store.memories.update(ANN, replace(first[1], content="the walrus it is"), at=LATER, note="edit")
     embed_waiting(store)
@@ -92,10 +70,6 @@ def exchanged(store: Store, first: list[Memory]) -> None:
     """As many as before: counting them tells nothing."""
     forgotten(store, first)
     added(store, first)
-
-
-def all_forgotten(store: Store, first: list[Memory]) -> None:
-    store.keeping.forget_all(ANN, at=LATER)
 
 
 def forgotten_and_told_anew(store: Store, first: list[Memory]) -> None:

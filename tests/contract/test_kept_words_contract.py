@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import astuple, replace
 
 import pytest
@@ -15,28 +15,12 @@ from recollect.store.port import Store
 from recollect.store.postgres import lexicon
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
+from tests.contract.changes import all_forgotten, deleted, forgotten
 from tests.contract.samples import ANN, LATER, memory, minute, talk
 
 FIRST = ("the walrus sleeps on ice", "a harbour full of seals", "penguins walk in winter; penguins!")
 ASKED = ("walrus", "seal", "penguin", "sea", "nothing")
 TIERS: tuple[Tier, ...] = ("memory", "turn", "gist")
-
-
-@pytest.fixture
-def new_store(request: pytest.FixtureRequest) -> Callable[[], Store]:
-    """Only PostgreSQL keeps words: the embedded store has its index in the process already."""
-    stores = request.getfixturevalue("emptied" if request.param == "postgres" else "parted")
-    return lambda: stores.give(1)
-
-
-@pytest.fixture
-def other(request: pytest.FixtureRequest, store: Store) -> Iterator[PostgresStore]:
-    """Another store on the same database: what another process is."""
-    kind = request.node.callspec.params["new_store"]
-    stores = request.getfixturevalue("emptied" if kind == "postgres" else "parted")
-    made = PostgresStore(stores.settings(1))
-    yield made
-    made.close()
 
 
 def kept(store: Store) -> int:
@@ -85,14 +69,6 @@ def said(store: Store, first: list[Memory]) -> None:
     store.sessions.append(ANN, talk("chat:1", "assistant: and a penguin", first=2))
 
 
-def deleted(store: Store, first: list[Memory]) -> None:
-    store.memories.update(ANN, replace(first[0], deleted_at=LATER), at=LATER, note="delete")
-
-
-def forgotten(store: Store, first: list[Memory]) -> None:
-    store.keeping.forget_memory(ANN, first[1].id, at=LATER)
-
-
 def rewritten(store: Store, first: list[Memory]) -> None:
     store.memories.update(ANN, replace(first[1], content="the walrus it is"), at=LATER, note="edit")
 
@@ -101,10 +77,6 @@ def exchanged(store: Store, first: list[Memory]) -> None:
     """As many as before, of as many words: counting them tells nothing."""
     store.keeping.forget_memory(ANN, first[0].id, at=LATER)
     store.memories.add(ANN, memory("the penguin sleeps on ice"))
-
-
-def all_forgotten(store: Store, first: list[Memory]) -> None:
-    store.keeping.forget_all(ANN, at=LATER)
 
 
 def forgotten_and_told_anew(store: Store, first: list[Memory]) -> None:

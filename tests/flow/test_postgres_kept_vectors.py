@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import psycopg
 import pytest
 
@@ -19,6 +15,10 @@ from recollect.store.postgres.vectors import _put, as_text
 from recollect.store.rows.vectormemory import WORTH
 from recollect.store.rows.vectors import active_model
 from tests.contract.samples import ANN, LATER, NOW, TINY, embed_waiting, memory
+from tests.flow.kept_fixture import Queries, elsewhere
+from tests.flow.kept_fixture import other as other
+from tests.flow.kept_fixture import queries as queries
+from tests.flow.kept_fixture import store as store
 
 QUERY = TINY.embed(["walrus"])[0]
 # As the release before stamps were there wrote vectors.
@@ -39,20 +39,6 @@ UPDATE meta SET value = '13' WHERE key = 'schema_version'
 """
 
 
-@pytest.fixture
-def store(postgres_url: str) -> Iterator[PostgresStore]:
-    made = PostgresStore(Settings(database_url=postgres_url))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def other(store: PostgresStore, postgres_url: str) -> Iterator[PostgresStore]:
-    made = PostgresStore(Settings(database_url=postgres_url))
-    yield made
-    made.close()
-
-
 def told(store: PostgresStore, *contents: str) -> list[Memory]:
     made = [memory(content) for content in contents]
     for one in made:
@@ -66,30 +52,10 @@ def found(store: PostgresStore) -> set[str]:
     return {one.content for one in store.search.documents(ANN, "memory", [match.doc for match in matches])}
 
 
-def elsewhere(work: Callable[[], object], seconds: float = 1.0) -> threading.Thread:
-    """Something done by another thread, to its end or until it waits for something."""
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(seconds)
-    return thread
-
-
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def asked(queries: Queries) -> list[str]:
     """The names of the queries by which vectors are compared or read."""
-    names: list[str] = []
-
-    def noting(inner: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(tx: PostgresTx, query: str, *params: object) -> Any:
-            if query.startswith(("search.near", "search.changed", "search.every_vector", "search.vectored")):
-                names.append(query)
-            return inner(tx, query, *params)
-
-        return noted
-
-    monkeypatch.setattr(PostgresTx, "run", noting(PostgresTx.run))
-    monkeypatch.setattr(PostgresTx, "raw", noting(PostgresTx.raw))
-    return names
+    return queries("search.near", "search.changed", "search.every_vector", "search.vectored")
 
 
 def test_a_transaction_sees_what_was_there_when_it_began(store: PostgresStore, other: PostgresStore) -> None:

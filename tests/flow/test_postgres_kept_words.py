@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import psycopg
 import pytest
 
@@ -18,6 +14,10 @@ from recollect.store.postgres.lexicon import Lexicon
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import ANN, LATER, memory
+from tests.flow.kept_fixture import Queries, elsewhere
+from tests.flow.kept_fixture import other as other
+from tests.flow.kept_fixture import queries as queries
+from tests.flow.kept_fixture import store as store
 
 # As the release before words had stamps wrote them.
 BEFORE_STAMPS = (
@@ -36,35 +36,9 @@ UPDATE meta SET value = '19' WHERE key = 'schema_version'
 
 
 @pytest.fixture
-def store(postgres_url: str) -> Iterator[PostgresStore]:
-    made = PostgresStore(Settings(database_url=postgres_url))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def other(store: PostgresStore, postgres_url: str) -> Iterator[PostgresStore]:
-    made = PostgresStore(Settings(database_url=postgres_url))
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def asked(queries: Queries) -> list[str]:
     """The names of the queries by which words are looked up or read."""
-    names: list[str] = []
-
-    def noting(inner: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(tx: PostgresTx, query: str, *params: object) -> Any:
-            if query.startswith(("search.word", "search.holding")):
-                names.append(query)
-            return inner(tx, query, *params)
-
-        return noted
-
-    monkeypatch.setattr(PostgresTx, "run", noting(PostgresTx.run))
-    monkeypatch.setattr(PostgresTx, "raw", noting(PostgresTx.raw))
-    return names
+    return queries("search.word", "search.holding")
 
 
 def found(store: PostgresStore) -> set[str]:
@@ -80,14 +54,6 @@ def go_on_asking(store: PostgresStore) -> None:
     assert place.lexicon is not None
 
 
-def elsewhere(work: Callable[[], object]) -> None:
-    """Something done by another thread, to its end."""
-    thread = threading.Thread(target=work)
-    thread.start()
-    thread.join(10)
-    assert not thread.is_alive()
-
-
 def test_a_transaction_sees_what_was_there_when_it_began(store: PostgresStore, other: PostgresStore) -> None:
     """Another thread reads further meanwhile; the older moment is answered by the database, and spoils nothing."""
     first = memory("a walrus")
@@ -97,7 +63,7 @@ def test_a_transaction_sees_what_was_there_when_it_began(store: PostgresStore, o
         other.memories.add(ANN, memory("a walrus at sea"))
         other.keeping.forget_memory(ANN, first.id, at=LATER)
         later: list[set[str]] = []
-        elsewhere(lambda: later.append(found(store)))
+        elsewhere(lambda: later.append(found(store))).join()
         assert later == [{"a walrus at sea"}]
         assert found(store) == {"a walrus"}
     assert found(store) == {"a walrus at sea"}
@@ -129,7 +95,7 @@ def test_nobody_waits_while_another_thread_reads(store: PostgresStore, asked: li
     asked.clear()
     meanwhile = set[str]()
     with place.lock:
-        elsewhere(lambda: meanwhile.update(found(store)))
+        elsewhere(lambda: meanwhile.update(found(store)), seconds=10)
         assert meanwhile == {"a walrus", "a walrus at sea"}
         assert asked == ["search.words_counted"]
     asked.clear()

@@ -352,6 +352,16 @@ def test_no_crafted_tag_finds_what_others_wrote(base: Seeded, word: str) -> None
         assert found.fetchall() == [(1002,)], "else this would show nothing"
 
 
+@pytest.mark.parametrize("seen", [-1, 0])
+def test_nobody_is_given_the_words_of_others(base: Seeded, seen: int) -> None:
+    text, names = "SELECT doc FROM words_since(%s, %s) WHERE words IS NOT NULL", ("ann", "bob", "eve")
+    for who in (*names, None):
+        for whose, key in zip(names, (1001, 1002, 1003), strict=True):
+            with base.using(who) as connection:  # each owner's row is of a tier that is called like their canary
+                given = connection.execute(text, (f"canary{whose}", seen)).fetchall()
+            assert given == ([(key,)] if who == whose else [])
+
+
 def test_one_finds_ones_own_word(base: Seeded) -> None:
     """Else the test above would show nothing."""
     with base.using("bob") as connection:

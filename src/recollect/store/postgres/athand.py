@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 KEPT = 200_000  # vectors of one owner and tier up to which they are kept, where there is room: 320 MB
 LATER = 20_000  # … from which they are read beside the questions: it takes longer than to answer one
-WORDS = 20  # words that count as much as a vector; they take a fifth of its room, and twice as long to read
+WORDS = 20  # words that count as much as a vector, and take a fifth of its room
 QUICK = 200  # … up to which they are read nearly as soon as a question is answered
 _STAMP, _GONE, _DOCUMENTS = 0, 1, 2  # what `search.changed` and `search.words_changed` say beside what changed
 _UNREAD = -1  # before every stamp
@@ -42,10 +42,8 @@ class Kind(NamedTuple, Generic[Held]):
     held: Callable[[Place], Held | None]
     bring_up: Callable[[PostgresTx, Tier, Place], Held | None]
     bytes_each: int  # about
-    few: (
-        int  # questions until up to `QUICK` are read: a command asks once, and needs no more than the database for that
-    )
-    questions: int  # … of one who goes on asking, until it is worth reading: what it costs, and what each would
+    few: int  # questions until up to `QUICK` are read; a command asks once, and reads no words for that
+    questions: int  # … of one who goes on asking, until more is worth reading: what it costs, and what each would
 
 
 class AtHand:
