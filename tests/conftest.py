@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -89,13 +90,21 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def nothing_from_outside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For what is made once for many tests, too: an empty HOME, and no variable that could steer Recollect."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in list(os.environ):
+            if name.startswith(OUTSIDE) and not name.startswith("RECOLLECT_TEST_"):
+                patch.delenv(name)
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty HOME, and none of the variables that could steer Recollect from outside."""
+    """A HOME of each test's own, empty."""
     home = tmp_path / "home"
     home.mkdir()
-    for name in list(os.environ):
-        if name.startswith(OUTSIDE) and not name.startswith("RECOLLECT_TEST_"):
-            monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     return home
