@@ -440,9 +440,9 @@ class Recollect:
         look, shared = self._look(at), (contexts,) if isinstance(contexts, str) else tuple(contexts)
 
         def ask() -> Recall:
-            vector, note = self._meaning.vector(question.text, mode, self.scope.tenant)
-            found = answer(self.store, self.scope, question, vector, note, look)
-            return self.contexts.beside(found, shared, question, vector, note) if shared else found
+            meant = self._meaning.of(question.text, mode, self.scope.tenant)
+            found = answer(self.store, self.scope, question, meant, look)
+            return self.contexts.beside(found, shared, question, meant) if shared else found
 
         return ask() if self._freshness is None or mode == "lexical" else self._freshness.answer(self.scope, ask)
 
@@ -483,7 +483,7 @@ class Recollect:
         after = None if since is None else time.parse_time(since)
         named = None if project is None else check_id(project, "project")
         ways: dict[str, Any] = {"since": after, "project": named, "limit": limit, "progress": progress}
-        embed = partial(self._meaning.vector, mode="auto", whose=self.scope.tenant)
+        embed = partial(self._meaning.of, mode="auto", whose=self.scope.tenant)
         return replay(self.store, self.scope, self.settings, embed, now=self._clock(), **ways)
 
     @property
@@ -508,7 +508,7 @@ class Recollect:
         """The weights hits are ranked by: fitted to what was used, shown, or reset."""
         from recollect.pipeline.ranking import Ranking
 
-        return Ranking(self.store, self.scope, self.settings, self._clock, self._meaning.vector)
+        return Ranking(self.store, self.scope, self.settings, self._clock, self._meaning.of)
 
     @property
     def consolidation(self) -> Consolidation:

@@ -55,7 +55,7 @@ STORES: dict[str, Make] = {"sqlite": _sqlite, "postgres": _postgres, "partitions
 # Partitioned tables answer the same queries: these modules show it, and are quick. All pass, if listed.
 PARTITIONED = (
     *("test_memories_contract", "test_gists_contract", "test_sessions_contract", "test_upkeep_contract"),
-    *("test_kept_vectors_contract", "test_kept_words_contract"),
+    *("test_kept_vectors_contract", "test_kept_words_contract", "test_asking_contract"),
 )
 NOT_EMBEDDED = ("test_kept_words_contract",)
 

@@ -18,7 +18,7 @@ from recollect.errors import RecollectError
 from recollect.ids import stable_key, uuid7
 from recollect.model import TIERS, Memory, Scope, Session, Tier
 from recollect.store.port import Caps, Charge, Filter, Seen, Store, TermWeights
-from recollect.store.postgres.database import PostgresTx
+from recollect.store.postgres.tx import PostgresTx
 from recollect.store.sqlite.database import SqliteTx
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, TINY, by_words, embed_waiting, event, gist, memory, talk

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from recollect.settings import Settings
-from recollect.store.postgres.database import PostgresTx
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import PostgresTx
 
 Queries = Callable[..., list[str]]
 

@@ -9,8 +9,8 @@ from recollect.model import Memory
 from recollect.settings import Settings
 from recollect.store.port import Waiting
 from recollect.store.postgres import athand, schema
-from recollect.store.postgres.database import PostgresTx
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import PostgresTx
 from recollect.store.postgres.vectors import _put, as_text
 from recollect.store.rows.vectormemory import WORTH
 from recollect.store.rows.vectors import active_model

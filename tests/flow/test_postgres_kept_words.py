@@ -9,9 +9,9 @@ from recollect.model import Tier
 from recollect.settings import Settings
 from recollect.store.postgres import athand, schema
 from recollect.store.postgres.athand import AtHand
-from recollect.store.postgres.database import PostgresTx
 from recollect.store.postgres.lexicon import Lexicon
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import PostgresTx
 from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import ANN, LATER, memory
 from tests.flow.kept_fixture import Queries, elsewhere

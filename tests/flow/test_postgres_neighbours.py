@@ -15,10 +15,10 @@ import pytest
 from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.port import Filter
-from recollect.store.postgres.database import QUERIES, PostgresTx
 from recollect.store.postgres.neighbours import make_index
 from recollect.store.postgres.search import PostgresSearch, _nearby_query
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import QUERIES, PostgresTx
 from recollect.store.postgres.vectors import as_text
 from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import LATER, memory

@@ -13,9 +13,9 @@ from psycopg import sql
 from recollect.facade import Recollect
 from recollect.model import Scope
 from recollect.settings import Settings
-from recollect.store.postgres.database import QUERIES
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import QUERIES
 from recollect.store.rows.vectormemory import WORTH
 from tests.contract.samples import event, gist, memory
 from tests.services.postgres import Postgres

@@ -25,8 +25,9 @@ from recollect.errors import RecollectError, StoreError
 from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.postgres import schema
-from recollect.store.postgres.database import QUERIES, Database, PostgresTx
+from recollect.store.postgres.database import Database
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import QUERIES, PostgresTx
 from recollect.store.sql import load_queries
 from tests.isolation.leaks import looked
 from tests.isolation.seeded import OWNERS, TABLES, Seeded

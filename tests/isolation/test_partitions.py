@@ -13,8 +13,8 @@ import pytest
 from recollect.model import Scope
 from recollect.settings import Settings
 from recollect.store.postgres import isolation, schema
-from recollect.store.postgres.database import QUERIES
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import QUERIES
 from tests.contract.samples import by_words, memory, talk
 from tests.isolation.leaks import seen, touched
 from tests.isolation.seeded import OWNERS, TABLES, Seeded

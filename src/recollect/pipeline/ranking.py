@@ -26,7 +26,7 @@ from recollect.store.port import Store
 from recollect.store.useport import Feedback, OwnRanking
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.recall.meaning import Meant
 
 Progress = Callable[[int, int], None]
 CANDIDATES = 30  # of each question
@@ -71,10 +71,10 @@ class Ranking:
         scope: Scope,
         settings: Settings,
         clock: Clock,
-        vector: Callable[[str, str, str], tuple[Matrix | None, str | None]],
+        meaning: Callable[[str, str, str], Meant],
     ) -> None:
         self._store, self._scope, self._settings, self._clock = store, scope.within(None), settings, clock
-        self._vector = vector
+        self._meaning = meaning
 
     def show(self) -> Standing:
         """What is in force now."""
@@ -185,9 +185,9 @@ class Ranking:
         where = filter_of(self._clock(), {"as_of": prompt.occurred_at, "exclude_session": session.id, "archived": True})
         question = question_of(asked, where, ("memory",), CANDIDATES, self._settings, abstain=False)
         shape = {name: getattr(question.profile, name) for name in ("decay", "decay_factor", "use_half_life")}
-        vector, note = self._vector(question.text, "auto", self._scope.tenant)
+        meant = self._meaning(question.text, "auto", self._scope.tenant)
         scope = self._scope.within(session.project) if session.project else self._scope
-        found = answer(self._store, scope, replace(question, profile=replace(_BARE, **shape)), vector, note)
+        found = answer(self._store, scope, replace(question, profile=replace(_BARE, **shape)), meant)
         return found.hits
 
 

@@ -38,7 +38,7 @@ from recollect.store.port import Filter, Store
 from recollect.text import estimate_tokens, one_line
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.recall.meaning import Meant
 
 LIMIT, MOST = 500, 10_000  # needs that are replayed
 _HOST = "claude"  # whose form and limits the texts at a start have
@@ -47,7 +47,7 @@ _MORE = 20  # hits asked for beyond the limit, for those that are left out
 _SAID_CHARS = 200
 _NO_VECTORS = "searched by words alone: with the embedding model, what is meant is found too"
 
-Embed = Callable[[str], "tuple[Matrix | None, str | None]"]
+Embed = Callable[[str], "Meant"]
 
 
 def replay(
@@ -248,9 +248,9 @@ class _Replaying:
         scope = self._scope.within(need.signal.project)
         where = filter_of(moment.at, {"as_of": moment.at, "exclude_session": need.signal.session})
         limit = self._settings.recall_limit
-        vector, note = self._embed(moment.question)
+        meant = self._embed(moment.question)
         question = question_of(moment.question, where, TIERS, min(limit + _MORE, 1_000), self._settings)
-        found = answer(self._store, scope, question, vector, note)
+        found = answer(self._store, scope, question, meant)
         self._mode = found.mode
         root = self._roots.get(need.signal.session, need.signal.session)
         fair = [one for hit in found.hits if (one := self._fair(hit, moment, root)) is not None][:limit]

@@ -26,7 +26,7 @@ from recollect.text import require_text
 
 if TYPE_CHECKING:
     from recollect.recall.answer import Question
-    from recollect.store.port import Matrix
+    from recollect.recall.meaning import Meant
 
 EDITS = ("content", "why", "kind", "tags")  # what a reviewer may put otherwise
 _LOCAL = re.compile(r"[/~…\\]|[A-Za-z]:[/\\]")  # a project that is called as a directory of somebody's machine
@@ -276,9 +276,7 @@ class Contexts:
             raise NotFound(f"no memory {memory_id[:60]} in {name}")
         self._store.memories.update(inside, replace(memory, deleted_at=now), at=now, note="delete")
 
-    def beside(
-        self, own: Recall, names: Iterable[str], question: Question, vector: Matrix | None, note: str | None
-    ) -> Recall:
+    def beside(self, own: Recall, names: Iterable[str], question: Question, meant: Meant) -> Recall:
         """An answer together with what these contexts say to the same question."""
         from recollect.recall.answer import answer
         from recollect.recall.several import merged
@@ -290,7 +288,7 @@ class Contexts:
         found: list[tuple[Hit, str | None]] = []
         for context in contexts:
             inside = self._inside(context)
-            told = answer(self._store, inside, replace(question, tiers=("memory",)), vector, note)
+            told = answer(self._store, inside, replace(question, tiers=("memory",)), meant)
             found += [self._told(inside, context, hit) for hit in told.hits]
         return merged(own, found, question.limit)
 

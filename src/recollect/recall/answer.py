@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from recollect.clock import age_days, age_label, iso
@@ -23,6 +24,7 @@ from recollect.store.port import Document, Filter, Store
 from recollect.store.searchtext import query_terms
 
 if TYPE_CHECKING:
+    from recollect.recall.meaning import Meant
     from recollect.recall.validity import Look
     from recollect.store.port import Matrix
 
@@ -56,6 +58,20 @@ class _Read(NamedTuple):
     words: Words
 
 
+class _Searched(NamedTuple):
+    """Every document either leg found, best first, and what each is scored by; few of them are looked at."""
+
+    docs: Sequence[int] = ()
+    words: Mapping[int, float] = {}
+    cosines: Mapping[int, float] = {}
+    own: Mapping[int, float] = {}
+    more: Mapping[int, float] = {}  # what stands around it adds
+
+    def scored(self, doc: int) -> Scored:
+        own = self.own[doc]
+        return Scored(doc, self.words.get(doc, 0.0), self.cosines.get(doc), own, own + self.more.get(doc, 0.0))
+
+
 class _Candidate(NamedTuple):
     document: Document
     scored: Scored
@@ -64,20 +80,16 @@ class _Candidate(NamedTuple):
     needed_by: str | None = None  # the memory that depends on it, when it was found by that alone
 
 
-def answer(
-    store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None, look: Look | None = None
-) -> Recall:
-    """The best hits; `vector` is the embedded question, None to search by words alone (`note` says why).
+def answer(store: Store, scope: Scope, question: Question, meant: Meant, look: Look | None = None) -> Recall:
+    """The best hits.
 
     `look` checks a memory against the repository at hand: what rests on something that is gone falls behind.
     """
-    with store.together(scope):
-        return _answer(store, scope, question, vector, note, look)
+    return store.ask(scope, partial(_answer, store, scope, question, meant, look))
 
 
-def _answer(
-    store: Store, scope: Scope, question: Question, vector: Matrix | None, note: str | None, look: Look | None
-) -> Recall:
+def _answer(store: Store, scope: Scope, question: Question, meant: Meant, look: Look | None) -> Recall:
+    vector, note, _ = meant.among(store.vectors.model()) if meant.vector is not None else meant
     mode: Literal["hybrid", "lexical"] = "lexical" if vector is None else "hybrid"
     read = _Read(question, vector, query_terms(question.text), window(question.text), words_of(question.text))
     ranked: list[_Candidate] = []
@@ -106,28 +118,28 @@ def _best_of(store: Store, scope: Scope, tier: Tier, read: _Read) -> list[_Candi
     question = read.question
     wanted = max(FEWEST, question.limit * POOL)
     if scope.project is None and not question.where.narrows and read.span is None:
-        scored = _search(store, scope, tier, read, None)
+        searched = _search(store, scope, tier, read, None)
         found: list[Document] = []
-        for at in range(0, len(scored), wanted):
-            some = store.search.documents(scope, tier, [one.doc for one in scored[at : at + wanted]])
+        for at in range(0, len(searched.docs), wanted):
+            some = store.search.documents(scope, tier, searched.docs[at : at + wanted])
             found += [one for one in some if one.memory is None or question.where.holds(one.memory)]
             if len(found) >= wanted:
                 break
-        if len(found) >= min(wanted, len(scored)):
-            return _rank(store, scope, found[:wanted], scored, read)
-    scored = _search(store, scope, tier, read, question.where)
-    found = store.search.documents(scope, tier, [one.doc for one in scored[:wanted]])
-    return _rank(store, scope, found, scored, read)
+        if len(found) >= min(wanted, len(searched.docs)):
+            return _rank(store, scope, found[:wanted], searched, read)
+    searched = _search(store, scope, tier, read, question.where)
+    found = store.search.documents(scope, tier, searched.docs[:wanted])
+    return _rank(store, scope, found, searched, read)
 
 
-def _search(store: Store, scope: Scope, tier: Tier, read: _Read, where: Filter | None) -> list[Scored]:
-    """Every document either leg found, with its similarity, best first."""
+def _search(store: Store, scope: Scope, tier: Tier, read: _Read, where: Filter | None) -> _Searched:
+    """Ask both legs."""
     question, vector, terms = read.question, read.vector, read.terms
     wanted = max(CANDIDATES, question.limit * POOL)
     lexical = store.search.lexical(scope, tier, terms, where, wanted)
     semantic = [] if vector is None else store.search.semantic(scope, tier, vector, where, wanted)
     if not lexical and not semantic:
-        return []
+        return _Searched()
     share = normalising(store.search.weigh(scope, tier, terms))
     words = {match.doc: match.score * share for match in lexical}
     cosines = {match.doc: match.score for match in semantic}
@@ -139,8 +151,11 @@ def _search(store: Store, scope: Scope, tier: Tier, read: _Read, where: Filter |
         first, last = read.span
         for doc, gain in dated([*lexical, *semantic], iso(first), iso(last), question.blend).items():
             more[doc] = more.get(doc, 0.0) + gain
-    order = sorted([(-score - more.get(doc, 0.0), doc) for doc, score in own.items()])
-    return [Scored(doc, words.get(doc, 0.0), cosines.get(doc), own[doc], -least) for least, doc in order]
+    if more:
+        order = sorted([(-score - more.get(doc, 0.0), doc) for doc, score in own.items()])
+    else:
+        order = sorted([(-score, doc) for doc, score in own.items()])
+    return _Searched([doc for _, doc in order], words, cosines, own, more)
 
 
 def _beside(
@@ -156,16 +171,16 @@ def _beside(
 
 
 def _rank(
-    store: Store, scope: Scope, documents: Sequence[Document], scored: Sequence[Scored], read: _Read
+    store: Store, scope: Scope, documents: Sequence[Document], searched: _Searched, read: _Read
 ) -> list[_Candidate]:
     """Documents with their final scores. Importance, recency and use lift a hit, never find one."""
-    question, best = read.question, {one.doc: one for one in scored}
+    question = read.question
     profile, now = question.profile, question.where.as_of or question.where.now
     memories = [one.id for one in documents if one.memory is not None]
     verdicts = store.use.verdicts(scope, memories) if memories else {}
     found = []
     for document in documents:
-        one = best[document.doc]
+        one = searched.scored(document.doc)
         named = document.memory is not None and any(map(read.words.says, document.memory.tags))
         similarity = one.similarity + (question.blend.named if named else 0.0)
         recency = profile.recency_of(age_days(document.occurred_at, now))

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from recollect.keys import Grant, Issued, Key
 from recollect.model import Cost, Event, Gist, Memory, MemoryVersion, Scope, Session, Tier, Turn
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from recollect.distill.digest import Digest
 
     Matrix = NDArray[np.float32]
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -821,6 +823,10 @@ class Store(Protocol):
 
     def together(self, scope: Scope) -> AbstractContextManager[None]:
         """Within it, many reads of this thread for the scope cost little more than one."""
+        ...
+
+    def ask(self, scope: Scope, reading: Callable[[], Found]) -> Found:
+        """What `reading` finds for the scope, all of it as of one moment; it may be called twice."""
         ...
 
     def backup(self, target: Path) -> int: ...

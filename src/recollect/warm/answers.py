@@ -79,7 +79,7 @@ class Answers:
 
             self._memory, self._grounds = self._open(), Grounds()
             self._meaning = Meaning(self._memory.store, self._memory.settings, self._memory.embedder())
-            self._meaning.vector("warm up", "auto")
+            self._meaning.of("warm up", "auto")
         for reads in self._reads.values():
             reads.write()
 
@@ -118,8 +118,8 @@ class Answers:
         assert self._grounds is not None
         memory, half = self._memory, _ASKED_CHARS // 2
         asked = prompt if len(prompt) <= _ASKED_CHARS else f"{prompt[:half]}\n{prompt[-half:]}"
-        vector, note = self._meaning.vector(asked, "auto")
-        if vector is None:
+        meant = self._meaning.of(asked, "auto")
+        if meant.vector is None:
             return None
         where = filter_of(self._clock(), {"trusts": INJECTABLE, "kinds": STANDING})
         own = memory.store.use.ranking(memory.scope)
@@ -127,12 +127,14 @@ class Answers:
         question = question_of(asked, where, ("memory",), _POOL, memory.settings, abstain=True, weights=weights)
         look = self._grounds.look(Path(directory), memory.settings.projects, self._clock())
         scope = memory.scope.within(project)
-        found = answer(memory.store, scope, question, vector, note, look)
+        found = answer(memory.store, scope, question, meant, look)
+        if found.mode == "lexical":
+            return None
         if memory.settings.contexts:
             from recollect.pipeline.sharing import Contexts
 
             contexts = Contexts(memory.store, scope, memory.settings, self._clock)
-            found = contexts.beside(found, [one.id for one in contexts.switched_on()], question, vector, note)
+            found = contexts.beside(found, [one.id for one in contexts.switched_on()], question, meant)
         return fitting(list(found.hits), prompt)
 
     def _suggested(self, prompt: str, project: str, told: frozenset[int], start: bytes) -> tuple[int, str] | None:

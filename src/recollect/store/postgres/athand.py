@@ -15,8 +15,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from recollect.model import Scope, Tier
-from recollect.store.postgres.database import Database, PostgresTx, head_of
+from recollect.store.postgres.database import Database
 from recollect.store.postgres.halfvec import read_sent
+from recollect.store.postgres.lexemes import head_of
+from recollect.store.postgres.tx import PostgresTx
 from recollect.store.rows.vectormemory import WORTH, Place, VectorMemory
 
 if TYPE_CHECKING:

@@ -27,7 +27,8 @@ from recollect.store.postgres.address import read_address
 from recollect.store.postgres.connecting import Entry, Linked, store_errors
 from recollect.store.postgres.copyfile import Counted, Manifest, Piece, Reader, Writer, verify
 from recollect.store.postgres.credentials import credentials_for
-from recollect.store.postgres.database import QUERIES, Database
+from recollect.store.postgres.database import Database
+from recollect.store.postgres.tx import QUERIES
 from recollect.store.rows.tables import DERIVED
 
 LEFT_OUT = DERIVED | {"models"}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recollect.store.postgres.database import STEPS
+from recollect.store.postgres.lexemes import STEPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

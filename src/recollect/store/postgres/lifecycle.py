@@ -15,9 +15,10 @@ from psycopg import sql
 
 from recollect.errors import ScopeError
 from recollect.store.postgres.connecting import Linked, store_errors
-from recollect.store.postgres.database import QUERIES, Database
+from recollect.store.postgres.database import Database
 from recollect.store.postgres.neighbours import make_index
 from recollect.store.postgres.schema import SCHEMA
+from recollect.store.postgres.tx import QUERIES
 
 _HINT = "Run it with the login of the database's owner, or leave it to the server's autovacuum."
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from recollect.model import SAID, Memory, MemoryVersion, Scope
-from recollect.store.postgres.database import entry
+from recollect.store.postgres.lexemes import entry
 from recollect.store.rows.audit import Note, audit_many
 from recollect.store.rows.memories import (
     RowMemories,

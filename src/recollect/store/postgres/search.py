@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING
 from recollect.model import Scope, Tier
 from recollect.store.port import Filter, Match, TermWeights
 from recollect.store.postgres.athand import KEPT, LATER, AtHand
-from recollect.store.postgres.database import QUERIES, STEPS, Database, PostgresTx, Sizes
+from recollect.store.postgres.database import Database
 from recollect.store.postgres.halfvec import Halfvec
+from recollect.store.postgres.lexemes import STEPS
+from recollect.store.postgres.tx import QUERIES, PostgresTx, Sizes
 from recollect.store.rows.search import RowSearch, most_holding, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,7 @@ from recollect.store.terms import terms_of
 
 if TYPE_CHECKING:
     from recollect.store.engines.following import Follower
+    from recollect.store.port import Found
     from recollect.store.postgres.tables import PostgresTables
 
 # How a connection works. A pooler in transaction mode loses it, so a login made by `database init` has it by itself.
@@ -127,6 +129,10 @@ class PostgresStore:
         from recollect.store.postgres.backup import backup
 
         return backup(self.database, target)
+
+    def ask(self, scope: Scope, reading: Callable[[], Found]) -> Found:
+        """What `reading` finds for the scope, all of it as of one moment; it may be called twice."""
+        return self.database.ask(scope, reading)
 
     def together(self, scope: Scope) -> AbstractContextManager[None]:
         """Within it, what this thread reads for the scope is of one moment, and costs one transaction."""

@@ -8,8 +8,9 @@ from typing import Any, cast
 from psycopg import sql
 
 from recollect.model import Scope
-from recollect.store.postgres.database import Database, PostgresTx
+from recollect.store.postgres.database import Database
 from recollect.store.postgres.schema import SCHEMA
+from recollect.store.postgres.tx import PostgresTx
 from recollect.store.rows.tables import DERIVED, NOT_OWNED, PASSING, Shapes
 from recollect.store.rows.tx import Tx
 

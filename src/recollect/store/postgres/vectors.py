@@ -33,7 +33,10 @@ class PostgresVectors(RowVectors):
 
     def model(self) -> tuple[str, int] | None:
         """Name and dimension of the model the vectors are of; None while there are none. Every question asks it."""
-        found = self._db.alone("vectors.active")
+        asking = self._db.asking
+        if asking is not None and asking.rows is not None:
+            return asking.model
+        found = self._db.alone("vectors.active") if asking is None else asking.run("vectors.active").fetchone()
         return None if found is None else (found[1], found[2])
 
     def waiting(self, limit: int) -> list[Waiting]:

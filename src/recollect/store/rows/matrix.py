@@ -13,6 +13,7 @@ cosine is its best row's. Rows of what was replaced or is gone stay behind, unus
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,7 @@ class VectorView:
         else:
             docs, scores = self.docs[places], self._cosines(self._asked(query), places)
         if limit < len(scores):
-            least = -np.partition(-scores, limit - 1)[limit - 1]
+            least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
             best = np.flatnonzero(scores >= least)
         else:
             best = np.arange(len(scores))
@@ -271,8 +272,8 @@ def _lengths(rows: Matrix) -> Matrix:
 def _halved(query: Matrix) -> Matrix:
     """A question as it is compared with halves: rounded as they are, and of length one again."""
     found: Matrix = query.astype(np.float16).astype(np.float32)
-    _scale(found[None, :])
-    return found
+    length = math.sqrt(np.dot(found, found))
+    return found / np.float32(length) if 0.0 < length < math.inf else np.zeros_like(found)
 
 
 def _gathered(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +41,7 @@ from recollect.store.terms import Terms
 
 if TYPE_CHECKING:
     from recollect.store.engines.following import Follower
+    from recollect.store.port import Found
     from recollect.store.sqlite.tables import SqliteTables
 
 FILE_NAME = "recollect.db"
@@ -80,6 +82,11 @@ class SqliteStore:
             current = index.is_current(tx)
         if not current:
             self.keeping.rebuild()
+
+    def ask(self, scope: Scope, reading: Callable[[], Found]) -> Found:
+        """What `reading` finds for the scope, all of it as of one moment; it may be called twice."""
+        with self.database.together(scope):
+            return reading()
 
     def together(self, scope: Scope) -> AbstractContextManager[None]:
         """Within it, what this thread reads for the scope is of one moment."""

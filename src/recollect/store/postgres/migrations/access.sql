@@ -59,17 +59,20 @@ BEGIN
   RETURN QUERY SELECT _owner, _row;
 END $$;
 
--- How much the owner of this transaction has of each tier, and as of when; and whether there is any of what most owners
--- have nothing of. A server that was started anew, or another one, may have another past.
+-- How much the owner of this transaction has of each tier, and as of when; whether there is any of what most owners have
+-- nothing of; and of which model the vectors are, its dimension in place of how many. A server that was started anew, or
+-- another one, may have another past. While nothing changes it tells the same: processes hold it against what they were told.
 CREATE OR REPLACE FUNCTION sizes()
 RETURNS TABLE (tier text, rows bigint, words bigint, vectored bigint, vectors bigint, stamp bigint, server timestamptz, worded bigint)
 LANGUAGE sql STABLE AS $$
   SELECT i.tier, i.rows, i.words, i.vectored, i.vectors, i.stamp, pg_postmaster_start_time(), i.worded FROM indexed i
   WHERE i.tenant = (SELECT current_tenant()) AND i.owner = (SELECT current_owner())
   UNION ALL SELECT 'feedback', EXISTS (
-    SELECT 1 FROM feedback f WHERE f.tenant = (SELECT current_tenant()) AND f.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now(), 0
+    SELECT 1 FROM feedback f WHERE f.tenant = (SELECT current_tenant()) AND f.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, pg_postmaster_start_time(), 0
   UNION ALL SELECT 'relations', EXISTS (
-    SELECT 1 FROM relations r WHERE r.tenant = (SELECT current_tenant()) AND r.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, now(), 0
+    SELECT 1 FROM relations r WHERE r.tenant = (SELECT current_tenant()) AND r.owner = (SELECT current_owner()))::int, 0, 0, 0, 0, pg_postmaster_start_time(), 0
+  UNION ALL SELECT 'model:' || m.name, m.dim, 0, 0, 0, 0, pg_postmaster_start_time(), 0
+  FROM meta JOIN models m ON m.row = meta.value::bigint WHERE meta.key = 'embedding_model'
 $$;
 
 -- Begin a transaction for a question: `enter` and `sizes` in one statement, since every question begins with both. What

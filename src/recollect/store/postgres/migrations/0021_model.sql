@@ -1,0 +1,1 @@
+-- `sizes` tells the model of the vectors, too, and nothing that is another each time; it is made again in access.sql.

@@ -1,0 +1,172 @@
+"""A question is answered as of one moment, and what another process changed is in the very next answer.
+
+Who asks again is answered by what the last question was told, as far as that still holds; nobody may notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from recollect.errors import Conflict, InvalidInput, NotFound
+from recollect.model import Memory, Scope
+from recollect.models.tiny import TinyEmbedder
+from recollect.store.port import Store
+from tests.contract.changes import all_forgotten, deleted, forgotten
+from tests.contract.samples import ANN, BOB, LATER, MODEL, T0, by_meaning, by_words, embed_waiting, memory, shown, texts
+
+FIRST = ("the walrus sleeps on ice", "a harbour of the walrus", "penguins walk in winter")
+Told = tuple[tuple[str, int] | None, set[str], set[str]]
+
+
+def reading(store: Store, scope: Scope = ANN) -> Told:
+    """The model of the vectors, and what is found by words and by meaning."""
+    model = store.vectors.model()
+    words = texts(shown(store, scope, "memory", by_words(store, scope, "memory", "walrus penguin", None)))
+    near = texts(shown(store, scope, "memory", by_meaning(store, scope, "memory", "walrus", None))) if model else []
+    return model, set(words), set(near)
+
+
+def asked(store: Store, scope: Scope = ANN) -> Told:
+    return store.ask(scope, lambda: reading(store, scope))
+
+
+@pytest.fixture
+def first(store: Store, other: Store) -> list[Memory]:
+    """What both processes were asked for, again and again."""
+    made = [memory(text) for text in FIRST]
+    for one in made:
+        store.memories.add(ANN, one)
+    embed_waiting(store)
+    for process in (store, other):
+        for _ in range(4):
+            assert asked(process) == (MODEL, set(FIRST), set(FIRST))
+    return made
+
+
+def added(store: Store, first: list[Memory]) -> None:
+    store.memories.add(ANN, memory("a walrus at sea"))
+
+
+def added_and_embedded(store: Store, first: list[Memory]) -> None:
+    added(store, first)
+    embed_waiting(store)
+
+
+def edited(store: Store, first: list[Memory]) -> None:
+    current = store.memories.get(ANN, first[2].id)
+    if current is not None:
+        store.memories.update(ANN, replace(current, content="a walrus in winter"), at=LATER, note="edit")
+
+
+def unchanged(store: Store, first: list[Memory]) -> None:
+    """Asked again, it is told the same."""
+
+
+def embedded_anew(store: Store, first: list[Memory]) -> None:
+    """By another model."""
+    store.vectors.restart()
+    embed_waiting(store, TinyEmbedder(48))
+
+
+CHANGES = (added, added_and_embedded, edited, deleted, forgotten, all_forgotten)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_another_process_changed_is_in_the_next_answer(
+    store: Store, other: Store, first: list[Memory], change: Callable[[Store, list[Memory]], None]
+) -> None:
+    change(other, first)
+    truth = reading(other)
+    assert truth != (MODEL, set(FIRST), set(FIRST)), "or nothing is proved here"
+    assert [asked(store) for _ in range(3)] == [truth] * 3
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(st.sampled_from([*CHANGES, unchanged]), min_size=3, max_size=12))
+def test_it_is_in_whatever_order_they_come(
+    store: Store, other: Store, first: list[Memory], steps: list[Callable[[Store, list[Memory]], None]]
+) -> None:
+    for step in steps:
+        with suppress(NotFound, Conflict):  # what is gone cannot go again
+            step(other, first)
+        assert asked(store) == reading(other)
+        assert asked(other) == reading(store)
+
+
+def test_vectors_of_another_model_are_told_from_the_first_answer_on(
+    store: Store, other: Store, first: list[Memory]
+) -> None:
+    embedded_anew(other, first)
+    assert [store.ask(ANN, store.vectors.model) for _ in range(3)] == [("tiny", 48)] * 3
+
+
+def test_all_of_an_answer_is_of_one_moment(store: Store, other: Store, first: list[Memory]) -> None:
+    def twice() -> tuple[Told, Told]:
+        before = reading(store)
+        added_and_embedded(other, first)
+        return before, reading(store)
+
+    before, after = store.ask(ANN, twice)
+    assert before == after == (MODEL, set(FIRST), set(FIRST))
+    assert "a walrus at sea" in asked(store)[1]
+
+
+def test_what_changes_before_anything_was_read_is_either_in_all_of_it_or_in_nothing(
+    store: Store, other: Store, first: list[Memory]
+) -> None:
+    """How many there are needs no look at the rows of whoever just asked; what is found does."""
+    news = [memory("a walrus at sea")]
+
+    def counted() -> tuple[int, set[str]]:
+        many = store.search.population(ANN, "memory")
+        while news:
+            other.memories.add(ANN, news.pop())
+            embed_waiting(other)
+        return many, reading(store)[2]
+
+    many, found = store.ask(ANN, counted)
+    assert many == len(found)
+
+
+def test_a_question_that_fails_harms_no_other(store: Store, first: list[Memory]) -> None:
+    def early() -> None:
+        raise InvalidInput("before anything was read")
+
+    def late() -> None:
+        reading(store)
+        raise InvalidInput("after it")
+
+    for fails in (early, late, early):
+        with pytest.raises(InvalidInput):
+            store.ask(ANN, fails)
+        assert asked(store) == (MODEL, set(FIRST), set(FIRST))
+
+
+def test_nobody_is_answered_by_what_another_was_told(store: Store, first: list[Memory]) -> None:
+    assert asked(store, BOB) == (MODEL, set(), set())
+    store.memories.add(BOB, memory("a walrus of his own"))
+    for _ in range(4):
+        assert asked(store, BOB) == (MODEL, {"a walrus of his own"}, set())
+        assert asked(store)[1] == set(FIRST)
+        assert asked(store, ANN.within("ice"))[1] == set(FIRST)
+
+
+def test_a_question_of_who_was_removed_is_refused(store: Store, other: Store) -> None:
+    """However often they asked before, and by whatever process they were removed."""
+    context = store.contexts.create(ANN, "team", at=T0).id
+    store.contexts.add_member(ANN, context, ("acme", "bob"), "reader", at=T0)
+    store.contexts.join(BOB, context, at=T0)
+    store.memories.add(ANN.in_context(context), memory("a walrus", origin="import"))
+    inside = BOB.in_context(context)
+    for _ in range(4):
+        assert asked(store, inside)[1] == {"a walrus"}
+    other.contexts.remove_member(ANN, context, ("acme", "bob"), at=LATER)
+    for read in (lambda: reading(store, inside), lambda: None):
+        with pytest.raises(NotFound):
+            store.ask(inside, read)
