@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from recollect.errors import NotFound
 from recollect.model import Scope
 from recollect.recall.answer import answer
 from recollect.recall.asking import filter_of, question_of
@@ -19,7 +20,7 @@ from recollect.store.postgres import asking
 from recollect.store.postgres.asking import Entered
 from recollect.store.postgres.connecting import Linked
 from recollect.store.postgres.store import PostgresStore
-from tests.contract.samples import ANN, BOB, LATER, TINY, embed_waiting, memory
+from tests.contract.samples import ANN, BOB, LATER, T0, TINY, embed_waiting, memory
 from tests.flow.kept_fixture import other as other
 from tests.flow.kept_fixture import store as store
 
@@ -104,6 +105,21 @@ def test_only_so_many_are_remembered(store: PostgresStore, monkeypatch: pytest.M
     for scope in (ANN, ANN, BOB, ANN, BOB, BOB, ANN):
         assert recalled(store, meaning, scope) == {f"a walrus of {scope.user}"}
         assert len(store.database._lately._entered) == 1
+
+
+def test_of_who_is_gone_nothing_is_remembered(store: PostgresStore, other: PostgresStore) -> None:
+    context = store.contexts.create(ANN, "team", at=T0).id
+    store.contexts.add_member(ANN, context, ("acme", "bob"), "reader", at=T0)
+    store.contexts.join(BOB, context, at=T0)
+    inside = BOB.in_context(context)
+    store.memories.add(ANN.in_context(context), memory("a walrus", origin="import"))
+    for _ in range(3):
+        store.ask(inside, lambda: None)
+    assert list(store.database._lately._entered) == [inside]
+    other.contexts.remove_member(ANN, context, ("acme", "bob"), at=LATER)
+    with pytest.raises(NotFound):
+        store.ask(inside, lambda: None)
+    assert not store.database._lately._entered
 
 
 def test_a_server_that_was_started_anew_is_asked_for_everything(store: PostgresStore) -> None:

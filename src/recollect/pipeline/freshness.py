@@ -59,10 +59,10 @@ class Freshness:
         """What is found; asked once more when nothing was, and the vectors came meanwhile."""
         wrote = self._when(scope)
         found = ask()
-        if (found.hits and wrote is None) or not self._fits():
+        if found.hits and wrote is None:
             return found
         queued = self._queued(lately=wrote is not None)
-        if wrote is None and not 0 < queued <= FEW:
+        if (wrote is None and not 0 < queued <= FEW) or not self._fits():
             return found
         waiting = self._store.stats.held(scope).pending if queued else 0
         if not waiting:

@@ -52,8 +52,11 @@ class Lately:
     def of(self, scope: Scope) -> Entered | None:
         return self._entered.get(scope)
 
-    def told(self, scope: Scope, told: Sequence[tuple[Any, ...]]) -> Entered:
-        """What it was told now."""
+    def told(self, scope: Scope, told: Sequence[tuple[Any, ...]]) -> Entered | None:
+        """What it was told now; None: there is nothing for it."""
+        if not told:
+            self._entered.pop(scope, None)
+            return None
         before = self._entered.get(scope)
         if before is not None and before.told == told:
             if before.steady:
@@ -119,7 +122,7 @@ class AskingTx(PostgresTx):
             entered = self.connection.execute(QUERIES["sessions.enter_to_ask"], self.entry_params())
             answer = first()
         told = entered.fetchall()
-        now = self._lately.told(self.scope, told) if told else None
+        now = self._lately.told(self.scope, told)
         if guess is None or now is None or now.told != guess.told:
             self._go_by(now)
             if guess is not None:
