@@ -5,9 +5,10 @@ Who asks again is answered by what the last question was told, as far as that st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,9 +17,17 @@ from hypothesis import strategies as st
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Memory, Scope
 from recollect.models.tiny import TinyEmbedder
+from recollect.recall.answer import answer
+from recollect.recall.asking import filter_of, question_of
+from recollect.recall.meaning import Meaning
+from recollect.settings import Settings
 from recollect.store.port import Store
-from tests.contract.changes import all_forgotten, deleted, forgotten
+from tests.contract.changes import added, added_and_embedded, all_forgotten, deleted, forgotten, told
 from tests.contract.samples import ANN, BOB, LATER, MODEL, T0, by_meaning, by_words, embed_waiting, memory, shown, texts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 FIRST = ("the walrus sleeps on ice", "a harbour of the walrus", "penguins walk in winter")
 Told = tuple[tuple[str, int] | None, set[str], set[str]]
@@ -39,23 +48,11 @@ def asked(store: Store, scope: Scope = ANN) -> Told:
 @pytest.fixture
 def first(store: Store, other: Store) -> list[Memory]:
     """What both processes were asked for, again and again."""
-    made = [memory(text) for text in FIRST]
-    for one in made:
-        store.memories.add(ANN, one)
-    embed_waiting(store)
+    made = told(store, *FIRST)
     for process in (store, other):
         for _ in range(4):
             assert asked(process) == (MODEL, set(FIRST), set(FIRST))
     return made
-
-
-def added(store: Store, first: list[Memory]) -> None:
-    store.memories.add(ANN, memory("a walrus at sea"))
-
-
-def added_and_embedded(store: Store, first: list[Memory]) -> None:
-    added(store, first)
-    embed_waiting(store)
 
 
 def edited(store: Store, first: list[Memory]) -> None:
@@ -104,6 +101,43 @@ def test_vectors_of_another_model_are_told_from_the_first_answer_on(
 ) -> None:
     embedded_anew(other, first)
     assert [store.ask(ANN, store.vectors.model) for _ in range(3)] == [("tiny", 48)] * 3
+
+
+class Counting(TinyEmbedder):
+    """Counts what it is asked to embed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedded = 0
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.embedded += len(texts)
+        return super().embed(texts)
+
+
+def test_a_question_is_never_compared_with_vectors_of_another_model(
+    store: Store, other: Store, first: list[Memory]
+) -> None:
+    """Though it was embedded for those that were there a moment ago; and none is embedded where there are no others."""
+    embedder = Counting()
+    meaning = Meaning(store, Settings(), embedder)
+    question = question_of("the walrus", filter_of(LATER, {}), ("memory",), 10, Settings(), abstain=False)
+
+    def recalled(told: Meaning) -> tuple[str, str | None, set[str]]:
+        found = answer(store, ANN, question, told.of(question.text, "auto"))
+        return found.mode, found.note, {hit.content for hit in found.hits}
+
+    for _ in range(3):
+        assert recalled(meaning) == ("hybrid", None, set(FIRST))
+    other.vectors.restart()
+    by_their_words = {text for text in FIRST if "walrus" in text}
+    assert recalled(meaning) == ("lexical", "nothing is embedded yet", by_their_words)
+    embed_waiting(other, TinyEmbedder(48))
+    other_model = "the vectors here are of tiny (48): run `recollect reembed`"
+    assert recalled(meaning) == ("lexical", other_model, by_their_words)
+    embedder.embedded = 0
+    assert recalled(Meaning(store, Settings(), embedder)) == ("lexical", other_model, by_their_words)
+    assert embedder.embedded == 0
 
 
 def test_all_of_an_answer_is_of_one_moment(store: Store, other: Store, first: list[Memory]) -> None:

@@ -18,7 +18,7 @@ from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.sqlite.search import SqliteSearch
 from recollect.store.sqlite.store import SqliteStore
-from tests.contract.changes import all_forgotten, deleted, forgotten
+from tests.contract.changes import added_and_embedded, all_forgotten, deleted, forgotten, told
 from tests.contract.samples import ANN, LATER, NOW, TINY, by_meaning, embed_waiting, memory, minute, shown, talk, texts
 
 SMALLER = TinyEmbedder(32)
@@ -45,20 +45,12 @@ def found(store: Store, query: str = "walrus") -> list[str]:
 @pytest.fixture
 def first(store: Store, other: Store) -> list[Memory]:
     """Three memories that both processes were asked for, and keep."""
-    made = [memory(text) for text in FIRST]
-    for one in made:
-        store.memories.add(ANN, one)
-    embed_waiting(store)
+    made = told(store, *FIRST)
     for process in (store, other):
         before = kept(process)
         assert sorted(found(process)) == sorted(FIRST)
         assert kept(process) == before + 1, "or nothing is proved here"
     return made
-
-
-def added(store: Store, first: list[Memory]) -> None:
-    store.memories.add(ANN, memory("a walrus at sea"))
-    embed_waiting(store)
 
 
 def rewritten(store: Store, first: list[Memory]) -> None:
@@ -69,20 +61,29 @@ def rewritten(store: Store, first: list[Memory]) -> None:
 def exchanged(store: Store, first: list[Memory]) -> None:
     """As many as before: counting them tells nothing."""
     forgotten(store, first)
-    added(store, first)
+    added_and_embedded(store, first)
 
 
 def forgotten_and_told_anew(store: Store, first: list[Memory]) -> None:
     all_forgotten(store, first)
-    added(store, first)
+    added_and_embedded(store, first)
 
 
 def embedded_again(store: Store, first: list[Memory]) -> None:
     store.vectors.restart()
-    added(store, first)
+    added_and_embedded(store, first)
 
 
-CHANGES = (added, deleted, forgotten, rewritten, exchanged, all_forgotten, forgotten_and_told_anew, embedded_again)
+CHANGES = (
+    added_and_embedded,
+    deleted,
+    forgotten,
+    rewritten,
+    exchanged,
+    all_forgotten,
+    forgotten_and_told_anew,
+    embedded_again,
+)
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)

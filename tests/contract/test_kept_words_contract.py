@@ -15,7 +15,7 @@ from recollect.store.port import Store
 from recollect.store.postgres import lexicon
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
-from tests.contract.changes import all_forgotten, deleted, forgotten
+from tests.contract.changes import added, all_forgotten, deleted, forgotten
 from tests.contract.samples import ANN, LATER, memory, minute, talk
 
 FIRST = ("the walrus sleeps on ice", "a harbour full of seals", "penguins walk in winter; penguins!")
@@ -54,10 +54,6 @@ def first(store: Store, other: Store) -> list[Memory]:
         same_as_the_database(process)
         assert kept(process) == before + 2, "or nothing is proved here"
     return made
-
-
-def added(store: Store, first: list[Memory]) -> None:
-    store.memories.add(ANN, memory("a walrus at sea"))
 
 
 def added_many(store: Store, first: list[Memory]) -> None:

@@ -183,6 +183,8 @@ def test_several_processes_answer_on_one_address(start: Start) -> None:
         assert all(client.get("/whoami").status_code == 200 for _ in range(20))
         children = children_of(service.process.pid)
         assert len(children) == 2
+        for child in children:  # in large pages, on Linux
+            assert b"GLIBC_TUNABLES=glibc.malloc.hugetlb=1" in Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
         os.kill(children[0], signal.SIGKILL)
         until = time.monotonic() + LIMIT
         while len(set(children_of(service.process.pid)) - {children[0]}) < 2 and time.monotonic() < until:

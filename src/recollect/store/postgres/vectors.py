@@ -28,9 +28,6 @@ class PostgresVectors(RowVectors):
 
     _db: Database
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-
     def model(self) -> tuple[str, int] | None:
         """Name and dimension of the model the vectors are of; None while there are none. Every question asks it."""
         asking = self._db.asking
