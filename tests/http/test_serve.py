@@ -185,6 +185,7 @@ def test_several_processes_answer_on_one_address(start: Start) -> None:
         assert len(children) == 2
         for child in children:  # in large pages, on Linux
             assert b"GLIBC_TUNABLES=glibc.malloc.hugetlb=1" in Path(f"/proc/{child}/environ").read_bytes().split(b"\0")
+            assert os.getpgid(child) == child, "Ctrl-C reaches whoever looks after them, once"
         os.kill(children[0], signal.SIGKILL)
         until = time.monotonic() + LIMIT
         while len(set(children_of(service.process.pid)) - {children[0]}) < 2 and time.monotonic() < until:

@@ -257,7 +257,8 @@ def _start(doorman: Doorman, folder: str) -> subprocess.Popen[bytes]:
     with doorman.line() as line:
         words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:], "--inherit", str(line.fileno())]
         told = {**LARGE_PAGES, **environment(), FOLDER_VARIABLE: folder}
-        return subprocess.Popen(words, pass_fds=(line.fileno(),), env=told)
+        # In a group of its own: Ctrl-C is for this process, which ends the others. Told twice, they would not finish.
+        return subprocess.Popen(words, pass_fds=(line.fileno(),), env=told, process_group=0)
 
 
 def _end_with(parent: int) -> None:
