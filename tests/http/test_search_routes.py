@@ -44,7 +44,7 @@ def test_an_answer_is_written_in_the_thread_that_made_it(api: Api, monkeypatch: 
         return await really(work, *args, **given)
 
     monkeypatch.setattr(anyio.to_thread, "run_sync", counted)
-    assert found(ann.post("/search", {"query": "deploy script token"})) == ["The deploy script needs a token"]
+    assert [one["content"] for one in ann.get("/memories")["memories"]] == ["The deploy script needs a token"]
     assert len(threads) == 1, threads
 
 

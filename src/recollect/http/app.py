@@ -25,6 +25,7 @@ from recollect.http.openapi import document
 from recollect.http.permissions import NEEDS
 from recollect.http.routes import operations
 from recollect.http.routing import Routes
+from recollect.http.straight import Straight
 from recollect.store.secretfile import own_secret
 from recollect.version import __version__
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Role = Literal["ingestion", "retrieval", "all"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SECRET_FILE = "serve.token"  # noqa: S105 (a name, not a secret)
+PLACES = 4  # threads for each request that is worked on at once: others last long, stream, or ask a model
 MORE_THREADS = 8  # beside those for requests
 SHORTEST = 8  # characters of a secret somebody chose
 # Which modules of `routes` a role has; each has `router()`.
@@ -81,6 +83,7 @@ def create_app(
         foreign=Foreign(names_of(serving), serving.settings.serve_origins, behind_tls=serving.hosted),
         metrics=metrics,
         limits=limits,
+        straight=Straight(app.router.routes, PLACES * max(1, serving.settings.serve_threads)),
     )
     return app
 
@@ -134,7 +137,7 @@ def _threads(number: int) -> Callable[[FastAPI], Any]:
         from anyio.to_thread import current_default_thread_limiter
 
         at_once = max(1, number)
-        current_default_thread_limiter().total_tokens = 4 * at_once
+        current_default_thread_limiter().total_tokens = PLACES * at_once
         beside = ThreadPoolExecutor(2 * at_once + MORE_THREADS, thread_name_prefix="recollect-gate")
         asyncio.get_running_loop().set_default_executor(beside)  # the loop ends them when it ends
         yield

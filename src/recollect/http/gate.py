@@ -31,6 +31,7 @@ from recollect.http.limits import Limits, Over, network_of
 from recollect.http.manner import Manner, Programs
 from recollect.http.named import users_in
 from recollect.http.routing import Found, Routes
+from recollect.http.straight import Straight
 from recollect.http.turns import Crowded, Turn, Turns
 
 if TYPE_CHECKING:
@@ -119,6 +120,7 @@ class Gate:
         metrics: Metrics | None = None,
         manner: Manner | None = None,
         limits: Limits | None = None,
+        straight: Straight | None = None,
     ) -> None:
         self._app, self._serving, self._routes = app, serving, routes
         self._knowing, self._foreign, self._metrics = knowing, foreign, metrics
@@ -126,6 +128,7 @@ class Gate:
         threads = max(1, settings.serve_threads)
         self._manner = manner or Programs()
         self._limits = limits or Limits(settings)
+        self._straight = straight or Straight()
         self._turns = Turns(threads, max(1, settings.serve_at_once) if serving.hosted else threads, beside=threads)
         exports = max(1, threads // _EXPORTS_OF)
         self._apart = {  # what lasts as long as its reader reads, or a language model thinks, has turns of its own
@@ -140,6 +143,7 @@ class Gate:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             await self._limits.close()
+            self._straight.close()
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
@@ -261,11 +265,15 @@ class Gate:
         """Let a route answer; it gets the body that was read."""
         scope = passing.scope
         state: dict[str, Any] = dict(scope.get("state") or {})
-        if passing.grant is not None:
-            asked = (passing.grant, self._serving, passing.request_id, passing.address)
-            state["asked"] = Asked(*asked, metrics=self._metrics, repeat_key=passing.repeat_key)
         if passing.route in _INGESTS:
             passing.written = max(1, body.count(b'"content"'))
+        if passing.grant is not None:
+            asked = (passing.grant, self._serving, passing.request_id, passing.address)
+            state["asked"] = who = Asked(*asked, metrics=self._metrics, repeat_key=passing.repeat_key)
+            told = await self._straight.answer(scope["method"], passing.route, body, who)
+            if told is not None:
+                await told(scope, receive, answer)
+                return
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
         await self._app({**scope, "method": method, "state": state}, _replayed(body, receive), answer)
 
