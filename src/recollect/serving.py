@@ -17,7 +17,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from recollect import clock as time
@@ -26,7 +25,7 @@ from recollect.errors import RecollectError
 from recollect.facade import Recollect
 from recollect.model import Scope
 from recollect.pipeline.freshness import Freshness
-from recollect.pipeline.reads import Reads
+from recollect.pipeline.reads import Reads, Rounds
 from recollect.pipeline.readying import Readying
 from recollect.pipeline.standstill import Standstill
 from recollect.pipeline.worker import Worker
@@ -71,6 +70,7 @@ class Serving:
         self._standstill = Standstill(self.store.vectors)
         self._freshness = Freshness(self.store, self._standstill, self._has_model, self.settings.serve_threads)
         self._reads: OrderedDict[tuple[str, str], Reads] = OrderedDict()
+        self._counting = Rounds(self._all_reads, COUNT_SECONDS)
         self._readying = Readying(self.store, self.owner, self.settings, clock, lambda: None)
         self._lock = threading.Lock()
         self._closing, self._ending = threading.Event(), threading.Lock()
@@ -159,15 +159,26 @@ class Serving:
         self._count()
         self._readying.refresh_rested()
 
-    def _count(self, seconds: float = 0.0) -> None:
-        """Write down the counts of all, in so many seconds: each is a write, and who asks must not wait for many."""
-        with self._lock:
-            reads = list(self._reads.values())
-        for one in reads:
+    def _count(self) -> None:
+        """Write down the counts of all."""
+        for one in self._all_reads():
             with suppress(RecollectError):
                 one.write()
-            if seconds and self._closing.wait(seconds / len(reads)):
+
+    def _count_evenly(self, seconds: float) -> None:
+        """Write down the next few counts in so many seconds: who asks meanwhile must not wait for many writes."""
+        few = self._counting.few(seconds)
+        for one in few:
+            if self._closing.wait(seconds / len(few)):
                 return
+            with suppress(RecollectError):
+                one.write()
+        if not few:
+            self._closing.wait(seconds)
+
+    def _all_reads(self) -> list[Reads]:
+        with self._lock:
+            return list(self._reads.values())
 
     def close(self) -> None:
         """End the work beside the requests, write down what was counted, close the store."""
@@ -180,12 +191,9 @@ class Serving:
 
     def _keep(self) -> None:
         self._warm_up()
-        counted = monotonic()
-        while not self._closing.wait(FLUSH_SECONDS):
+        while not self._closing.is_set():
             try:
-                if monotonic() - counted >= COUNT_SECONDS:
-                    self._count(FLUSH_SECONDS)
-                    counted = monotonic()
+                self._count_evenly(FLUSH_SECONDS)
                 self._readying.refresh_rested()
                 self.standstill()
                 if self.tasks is not None and self._standstill.pending:

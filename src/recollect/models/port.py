@@ -50,22 +50,31 @@ def check_vectors(array: Any, n: int, dim: int) -> NDArray[np.float32]:
     """
     import numpy as np
 
-    try:
-        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused as such
-            rows = np.asarray(array, dtype=np.float32)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise BadVector("The embedder answered with something that is not an array of numbers.") from error
+    rows = _as_floats(array)
     if rows.shape != (n, dim):
         raise BadVector(f"The embedder answered with shape {rows.shape}, expected {(n, dim)}.")
     wide = rows.astype(np.float64)
     norms = np.sqrt(np.vecdot(wide, wide))
     off = np.abs(norms - 1.0)
-    if not (off <= SLIGHTLY_OFF).all():  # so not what is no number, either
+    most = off.max(initial=0.0)
+    if not most <= SLIGHTLY_OFF:  # so not what is no number, either
         if not np.isfinite(rows).all():
             raise BadVector("The embedder answered with a value that is not finite.")
         if (norms == 0).any():
             raise BadVector("The embedder answered with a vector of zeros.")
         raise BadVector(f"The embedder answered with a vector of length {norms[off.argmax()]:.3g}, expected 1.")
-    if (off > EXACT_ENOUGH).any():
+    if most > EXACT_ENOUGH:
         rows = (rows / norms[:, None]).astype(np.float32)
     return np.ascontiguousarray(rows)
+
+
+def _as_floats(array: Any) -> NDArray[np.float32]:
+    import numpy as np
+
+    if isinstance(array, np.ndarray) and array.dtype == np.float32:
+        return array
+    try:
+        with np.errstate(over="ignore"):  # too large for float32 becomes infinite, and is refused as such
+            return np.asarray(array, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise BadVector("The embedder answered with something that is not an array of numbers.") from error

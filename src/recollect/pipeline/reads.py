@@ -6,11 +6,13 @@ content.
 
 from __future__ import annotations
 
+import math
 import threading
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC
+from time import monotonic
 
 from recollect.clock import Clock
 from recollect.errors import StoreError, StoreReadOnly
@@ -92,6 +94,27 @@ class Reads:
                 self._shown |= shown
             for day, one in asked.items():
                 self._asked[day] = _added(self._asked.get(day), one)
+
+
+class Rounds:
+    """Who writes down their counts when: everybody once in a round of so many seconds, and about as many at a time.
+
+    Written down all at once, those who ask then wait for it, though most of the time nobody has to.
+    """
+
+    def __init__(self, everybody: Callable[[], Sequence[Reads]], seconds: float) -> None:
+        self._everybody, self._seconds = everybody, seconds
+        self._left: deque[Reads] = deque()
+        self._each = 0.0  # how many a second
+        self._begun_at = monotonic()
+
+    def few(self, seconds: float) -> list[Reads]:
+        """Those whose turn comes within so many seconds."""
+        if not self._left and monotonic() - self._begun_at >= self._seconds:
+            self._left.extend(self._everybody())
+            self._each, self._begun_at = len(self._left) / self._seconds, monotonic()
+        number = min(len(self._left), math.ceil(self._each * seconds))
+        return [self._left.popleft() for _ in range(number)]
 
 
 def _added(known: RecallDay | None, more: RecallDay) -> RecallDay:

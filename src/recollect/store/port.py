@@ -73,9 +73,8 @@ class Filter:
         return memory.deleted_at is None and (self.archived or not away) and (self.history or not over)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A searchable thing, for ranking. `doc` is the store's own number for it."""
+class Document(NamedTuple):
+    """A searchable thing, for ranking; a tuple, as `Match` is one. `doc` is the store's own number for it."""
 
     tier: Tier
     doc: int

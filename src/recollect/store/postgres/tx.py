@@ -131,7 +131,7 @@ class PostgresTx(Tx):
         return {**names, **by, "writing": writing, "making": making}
 
     def many(self, docs: Sequence[int]) -> object:
-        return list(docs)
+        return f"{{{','.join(map(str, docs))}}}"  # as text: psycopg looks at every number of a list
 
     def tagged(self, owner: int, tags: Sequence[str]) -> list[int] | None:
         """By the words of tags, which are in the index; None where they have none, or many memories hold them."""

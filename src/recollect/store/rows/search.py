@@ -96,18 +96,8 @@ def _memory_document(row: tuple[Any, ...]) -> Document | None:
         memory = memory_of(row)
     except StoreCorrupt:
         return None
-    return Document(
-        tier="memory",
-        doc=row[0],
-        id=memory.id,
-        session=memory.session,
-        project=memory.project,
-        content=memory.content,
-        origin=memory.origin,
-        occurred_at=memory.occurred_at,
-        importance=memory.importance,
-        memory=memory,
-    )
+    told = (memory.id, memory.session, memory.project, memory.content, memory.origin, memory.occurred_at)
+    return Document("memory", row[0], *told, memory.importance, memory)
 
 
 def _gist_document(row: tuple[Any, ...]) -> Document:

@@ -6,7 +6,6 @@ acknowledged write survives power loss; a SQLite with the WAL-reset race never r
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import threading
@@ -137,7 +136,7 @@ class SqliteTx(Tx):
         return self.sizes is None or self.rows is None or bool(self.sizes.get((what, self.rows.owner), 1))
 
     def many(self, docs: Sequence[int]) -> object:
-        return json.dumps(list(docs))
+        return f"[{','.join(map(str, docs))}]"
 
     def put_words(self, tier: Tier, doc: int, owner: int, texts: Mapping[str, str]) -> None:
         self.run(f"index.add_{tier}", _entry(owner, doc, texts))
