@@ -9,10 +9,13 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from fastapi import Depends
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from recollect.http.answering import Router
 from recollect.http.asked import Asked
+from recollect.http.routes.retrieval import search
 from recollect.http.straight import Straight
 from recollect.metrics import Metrics
 from tests.http.conftest import Inside
@@ -61,6 +64,16 @@ def shape(value: Any) -> Any:
 def test_all_routes_that_take_a_body_and_who_asks(inside: Make) -> None:
     straight = Straight(inside().app.routes)
     assert straight.routes == {("POST", path) for path in BODIES}
+
+
+def test_what_a_route_demands_beside_its_function_is_not_passed_over() -> None:
+    routes = Router(dependencies=[Depends(never_let_in)])
+    routes.post("/search")(search)
+    assert Straight(routes.routes).routes == frozenset()
+
+
+def never_let_in() -> None:
+    raise AssertionError
 
 
 @pytest.mark.parametrize("path", BODIES)

@@ -1,9 +1,9 @@
 """Routes that are answered straight: the model of their body reads it, in the thread that answers.
 
-FastAPI finds a route once more for each request, solves what it depends on and unwinds what might be open. That is a
-hundred functions, and a processor whose caches a question's model has just emptied reads every one of them anew. A
-route that takes a body and who asks needs none of it. What does not fit its model goes the usual way after all, which
-says what is wrong with it.
+FastAPI finds a route once more for each request, solves what it depends on and unwinds what might be open. That is much
+code, and a processor whose caches a question's model has just emptied reads all of it anew. A route that takes a body
+and who asks needs none of it. What does not fit its model goes the usual way after all, which says what is wrong with
+it.
 """
 
 from __future__ import annotations
@@ -80,11 +80,13 @@ def _way_to(route: APIRoute) -> _Way | None:
     told = hints.get("return")
     if iscoroutinefunction(route.endpoint) or not (isinstance(told, type) and issubclass(told, Told)):
         return None
+    if route.dependencies:  # what it demands beside its function is FastAPI's to see to
+        return None
     named: dict[str, str] = {}
     for name, hint in hints.items():
-        kind = _kind_of(hint)
         if name == "return":
             continue
+        kind = _kind_of(hint)
         if kind is None or kind in named:
             return None
         named[kind] = name
