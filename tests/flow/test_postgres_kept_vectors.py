@@ -5,7 +5,6 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from recollect.model import Memory
 from recollect.settings import Settings
 from recollect.store.port import Waiting
 from recollect.store.postgres import athand, schema
@@ -14,7 +13,8 @@ from recollect.store.postgres.tx import PostgresTx
 from recollect.store.postgres.vectors import _put, as_text
 from recollect.store.rows.vectormemory import WORTH
 from recollect.store.rows.vectors import active_model
-from tests.contract.samples import ANN, LATER, NOW, TINY, embed_waiting, memory
+from tests.contract.changes import told
+from tests.contract.samples import ANN, LATER, NOW, TINY, memory
 from tests.flow.kept_fixture import Queries, elsewhere
 from tests.flow.kept_fixture import other as other
 from tests.flow.kept_fixture import queries as queries
@@ -37,14 +37,6 @@ ALTER TABLE words DROP COLUMN stamp; ALTER TABLE vectors DROP COLUMN stamp;
 ALTER TABLE indexed DROP COLUMN stamp, DROP COLUMN dropped, DROP COLUMN worded, DROP COLUMN unworded;
 UPDATE meta SET value = '13' WHERE key = 'schema_version'
 """
-
-
-def told(store: PostgresStore, *contents: str) -> list[Memory]:
-    made = [memory(content) for content in contents]
-    for one in made:
-        store.memories.add(ANN, one)
-    embed_waiting(store)
-    return made
 
 
 def found(store: PostgresStore) -> set[str]:
