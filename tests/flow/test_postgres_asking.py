@@ -1,8 +1,9 @@
-"""A question to PostgreSQL of who goes on asking: one message there, one to end it, and never from what is no more."""
+"""A question to PostgreSQL of who goes on asking: one statement, and never from what is no more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -20,7 +21,8 @@ from recollect.store.postgres import asking
 from recollect.store.postgres.asking import Entered
 from recollect.store.postgres.connecting import Linked
 from recollect.store.postgres.store import PostgresStore
-from tests.contract.samples import ANN, BOB, LATER, T0, TINY, embed_waiting, memory
+from tests.contract.changes import deleted, told
+from tests.contract.samples import ANN, BOB, LATER, T0, TINY, by_words, embed_waiting, memory
 from tests.flow.kept_fixture import other as other
 from tests.flow.kept_fixture import store as store
 
@@ -49,7 +51,8 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
             inside.pop()
 
     def committed(link: Linked) -> None:
-        sent.append(["COMMIT"])
+        if link.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            sent.append(["COMMIT"])
         commit(link)
 
     monkeypatch.setattr(Linked, "execute", executed)
@@ -65,16 +68,74 @@ def recalled(store: PostgresStore, meaning: Meaning, scope: Scope = ANN) -> set[
     return {hit.content for hit in found.hits}
 
 
-def test_who_goes_on_asking_costs_two_messages(store: PostgresStore, messages: list[list[str]]) -> None:
+BEGUN = ["BEGIN ISOLATION", "SELECT owner,", "SELECT row,"]
+WHOLE = ["SELECT asked_owner,"]
+
+
+def test_who_goes_on_asking_is_answered_in_one_statement(store: PostgresStore, messages: list[list[str]]) -> None:
+    """At first a transaction is begun with the first, since more might follow; as nothing does, it is left out."""
     for text in ("a walrus", "a walrus at sea", "a harbour"):
         store.memories.add(ANN, memory(text))
     embed_waiting(store)
     meaning = Meaning(store, Settings(), TINY)
     for _ in range(3):
         recalled(store, meaning)
+    for _ in range(3):
+        messages.clear()
+        assert recalled(store, meaning) == {"a walrus", "a walrus at sea", "a harbour"}
+        assert messages == [BEGUN, ["COMMIT"]]
+    for _ in range(2):
+        messages.clear()
+        assert recalled(store, meaning) == {"a walrus", "a walrus at sea", "a harbour"}
+        assert messages == [WHOLE]
+
+
+def test_what_needs_more_than_one_statement_is_asked_again_in_a_transaction(
+    store: PostgresStore, messages: list[list[str]]
+) -> None:
+    store.memories.add(ANN, memory("a walrus"))
+    embed_waiting(store)
+    meaning = Meaning(store, Settings(), TINY)
+    for _ in range(8):
+        recalled(store, meaning)
+    docs = [match.doc for match in by_words(store, ANN, "memory", "walrus")]
+
+    def twice() -> list[str]:
+        return [one.content for _ in range(2) for one in store.search.documents(ANN, "memory", docs)]
+
     messages.clear()
-    assert recalled(store, meaning) == {"a walrus", "a walrus at sea", "a harbour"}
-    assert messages == [["BEGIN ISOLATION", "SELECT owner,", "SELECT row,"], ["COMMIT"]]
+    assert store.ask(ANN, twice) == ["a walrus", "a walrus"]
+    assert messages == [WHOLE, BEGUN[:2], ["SELECT row,"], ["SELECT row,"], ["COMMIT"]]
+    messages.clear()
+    assert store.ask(ANN, twice) == ["a walrus", "a walrus"]
+    assert messages == [BEGUN, ["SELECT row,"], ["COMMIT"]], "whose questions need more is not asked in one statement"
+
+
+def test_a_question_in_one_statement_reads_what_is_no_more_for_nobody(
+    store: PostgresStore, other: PostgresStore, messages: list[list[str]]
+) -> None:
+    """What it found by what is at hand is held against the moment it is read in."""
+    made = told(store, "a walrus", "a walrus at sea")
+    meaning = Meaning(store, Settings(), TINY)
+    for _ in range(8):
+        recalled(store, meaning)
+    deleted(other, made)
+    messages.clear()
+    assert recalled(store, meaning) == {"a walrus at sea"}
+    assert messages[:2] == [WHOLE, BEGUN[:2]]
+
+
+def test_one_statement_leaves_nobody_to_the_next_on_its_connection(store: PostgresStore) -> None:
+    """Whose rows it may see ends with it, as it does with a transaction."""
+    store.memories.add(ANN, memory("a walrus"))
+    embed_waiting(store)
+    meaning = Meaning(store, Settings(), TINY)
+    for _ in range(9):
+        recalled(store, meaning)
+    with store.database.pool.connection() as link:
+        assert link.execute("SELECT current_tenant(), current_owner()").fetchone() == (None, None)
+        assert link.execute("SHOW plan_cache_mode").fetchone() == ("force_custom_plan",)
+        assert link.execute("SELECT count(*) FROM memories").fetchone() == (0,)
 
 
 def test_what_changed_costs_one_message_more(
@@ -89,11 +150,10 @@ def test_what_changed_costs_one_message_more(
     other.memories.add(ANN, memory("a walrus at sea"))
     messages.clear()
     assert recalled(store, meaning) == {"a walrus", "a walrus at sea"}
-    begun = [sent for sent in messages if "BEGIN ISOLATION" in sent]
-    assert begun == [["BEGIN ISOLATION", "SELECT owner,", "SELECT row,"]]
+    assert [sent for sent in messages if "BEGIN ISOLATION" in sent] == [BEGUN]
     messages.clear()
     recalled(store, meaning)
-    assert messages[0] == ["BEGIN ISOLATION", "SELECT owner,"], "of whom something changes nothing is taken for granted"
+    assert messages[0] == BEGUN[:2], "of whom something changes nothing is taken for granted"
 
 
 def test_only_so_many_are_remembered(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,3 +211,31 @@ def test_the_release_before_reads_the_same_sizes(store: PostgresStore, postgres_
         ).fetchone()
     assert names is not None
     assert names[0][-8:] == ["tier", "rows", "words", "vectored", "vectors", "stamp", "server", "worded"]
+
+
+def test_one_statement_tells_and_reads_as_of_one_moment(
+    store: PostgresStore, other: PostgresStore, postgres_url: str
+) -> None:
+    """Whatever is committed between its parts: here it is held up after the first, until a memory is gone."""
+    made = told(store, "a walrus", "a walrus at sea")
+    meaning = Meaning(store, Settings(), TINY)
+    for _ in range(8):
+        recalled(store, meaning)
+    with psycopg.connect(postgres_url, autocommit=True) as owning, ThreadPoolExecutor() as threads:
+        owning.execute("SET search_path = recollect")
+        body = owning.execute("SELECT prosrc FROM pg_proc WHERE oid = 'sizes()'::regprocedure").fetchone()
+        held = "SELECT s.* FROM (SELECT pg_advisory_xact_lock_shared(7)) held, LATERAL ({}) s".format(*body or ())
+        owning.execute("SELECT pg_advisory_lock(7)")
+        columns = "tier text, rows bigint, words bigint, vectored bigint, vectors bigint, stamp bigint"
+        owning.execute(
+            f"CREATE OR REPLACE FUNCTION sizes() RETURNS TABLE ({columns}, server timestamptz, worded bigint) "
+            f"LANGUAGE sql STABLE AS $held${held}$held$"
+        )
+        asked = threads.submit(recalled, store, meaning)
+        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        while owning.execute(waiting).fetchone() != (1,):
+            assert not asked.done()
+        deleted(other, made)
+        owning.execute("SELECT pg_advisory_unlock(7)")
+        assert asked.result() == {"a walrus", "a walrus at sea"}, "of the moment that told of both"
+    assert recalled(store, meaning) == {"a walrus at sea"}

@@ -2,7 +2,10 @@
 
 Who asks again is mostly told the same again. So a question goes by what the last one was told, as far as that leads,
 and its transaction begins together with the first statement it needs: one message to the server instead of two. It is
-held against what it is told then, and when that is something else, it is asked again by that. No answer rests on
+held against what it is told then, and when that is something else, it is asked again by that.
+
+Whose last few questions needed nothing but the memories they found is asked all of it in one statement, a transaction
+by itself. When more is needed after all, a transaction is begun and everything asked again in it. No answer rests on
 what its own transaction did not see.
 """
 
@@ -12,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Never
 
 import psycopg
 
@@ -21,8 +24,13 @@ from recollect.store.port import Found
 from recollect.store.postgres.tx import NO_PARAMS, QUERIES, SNAPSHOT, PostgresTx, Sizes, pipelined
 from recollect.store.rows.tx import Answer, Rows, require_member
 
+_DOCUMENTS = "search.documents_memory"
 _MODEL = "model:"  # before the name of the model of the vectors, where else a tier stands
 _MOST = 4_096  # scopes of which it is known what they were told
+_SIMPLE = (
+    4  # questions in a row that needed one statement, after which the next is expected to; a wrong guess costs most
+)
+_TOLD = 10  # columns before those of a memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Entered:
     sizes: Mapping[str, Sizes]
     model: tuple[str, int] | None
     steady: bool = False  # the one before was told the same
+    simple: int = 0  # questions in a row that needed only the memories they found, as far as that is counted
 
     @classmethod
     def of(cls, told: Sequence[tuple[Any, ...]]) -> Entered:
@@ -64,15 +73,37 @@ class Lately:
             now = replace(before, steady=True)
         else:
             now = Entered.of(told)
+        self._keep(scope, now)
+        return now
+
+    def needed(self, scope: Scope, statements: Sequence[str]) -> None:
+        """What the last question needed."""
+        entered = self._entered.get(scope)
+        if entered is None:
+            return
+        simple = min(entered.simple + 1, _SIMPLE) if statements == [_DOCUMENTS] else 0
+        if simple != entered.simple:
+            self._keep(scope, replace(entered, simple=simple))
+
+    def _keep(self, scope: Scope, entered: Entered) -> None:
         with self._lock:
             if scope not in self._entered and len(self._entered) >= _MOST:
                 del self._entered[next(iter(self._entered))]
-            self._entered[scope] = now
-        return now
+            self._entered[scope] = entered
 
 
 class _Outdated(Exception):
     """What a question went by is not so any more."""
+
+
+class _Fetched(list[tuple[Any, ...]]):
+    """The rows of an answer that came with others."""
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return self
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        return self[0] if self else None
 
 
 class AskingTx(PostgresTx):
@@ -85,6 +116,8 @@ class AskingTx(PostgresTx):
         self.model: tuple[str, int] | None = None  # of which the vectors are; unknown of whom there is nothing
         self._lately = lately
         self._guess: Entered | None = None  # what it goes by until it begins
+        self._whole = False  # it was one statement, and is over
+        self._needed: list[str] = []  # statements
 
     def ask(self, reading: Callable[[], Found]) -> Found:
         """What `reading` finds; it may be called twice."""
@@ -99,20 +132,48 @@ class AskingTx(PostgresTx):
             if self._guess is not None:
                 self.begin_asking()
         except _Outdated:
-            return reading()
+            found = reading()
+        self._lately.needed(self.scope, self._needed)
         return found
 
     def begin_asking(self) -> None:
         self._begin(lambda: None)
 
     def run(self, query: str, params: Mapping[str, object] = NO_PARAMS) -> Answer:
-        first = partial(super().run, query, params)
-        return first() if self._guess is None else self._begin(first)
+        self._need(query)
+        if self._guess is None:
+            return super().run(query, params)
+        if query == _DOCUMENTS and self._guess.simple == _SIMPLE:
+            return self._ask_whole(params)
+        return self._begin(partial(super().run, query, params))
 
     def raw(self, query: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
+        self._need(query)
         if self._guess is not None:
             self.begin_asking()
         return super().raw(query, params)
+
+    def _need(self, query: str) -> None:
+        self._needed.append(query)
+        if self._whole:
+            self._again()
+
+    def _again(self) -> Never:
+        self._whole = False
+        self.begin_asking()
+        raise _Outdated
+
+    def _ask_whole(self, params: Mapping[str, object]) -> Answer:
+        """Tell what `_begin` would tell, and these documents, in one statement."""
+        guess, self._guess = self._guess, None
+        assert guess is not None
+        asked = {**self.entry_params(), "docs": params["docs"]}
+        found = self.connection.execute(QUERIES["search.ask_for_memories"], asked).fetchall()
+        told = [row[:_TOLD] for row in found if row[_TOLD] is None]
+        if told != guess.told:
+            self._again()
+        self._whole = True
+        return _Fetched(row[_TOLD:] for row in found[len(told) :])
 
     def _begin(self, first: Callable[[], Found]) -> Found:
         """Begin with the first statement; _Outdated when what it was made from is not so any more."""

@@ -93,6 +93,37 @@ BEGIN
   END IF;
 END $$;
 
+-- A whole question of who goes on asking, in one statement: `enter_to_ask`, and the memories that the process found by what it
+-- has at hand. STABLE: what it tells and what it reads are of one moment, that of the statement, in a transaction of its
+-- own. First rows that tell and have no memory, then memories that tell nothing.
+CREATE OR REPLACE FUNCTION ask_for_memories(_tenant text, _username text, _project text, _by_tenant text, _by_username text,
+                                            _docs bigint[])
+RETURNS TABLE (asked_owner bigint, asked_project bigint, tier text, rows bigint, words bigint, vectored bigint, vectors bigint,
+               stamp bigint, server timestamptz, worded bigint,
+               "row" bigint, owner bigint, id text, project bigint, kind text, content text, why text, tags jsonb,
+               importance double precision, confidence double precision, origin text, session text, evidence text,
+               anchors json, meta json, dedup_key bytea, content_hash bytea, occurred_at timestamptz,
+               recorded_at timestamptz, accessed_at timestamptz, access_count bigint, version integer, superseded_by text,
+               superseded_at timestamptz, expires_at timestamptz, archived_at timestamptz, deleted_at timestamptz, trust text,
+               maker text, slot text, confirmed_at timestamptz, project_name text, tenant text)
+LANGUAGE plpgsql STABLE AS $$
+#variable_conflict use_column
+DECLARE
+  _owner bigint;
+  _row bigint;
+BEGIN
+  PERFORM set_config('plan_cache_mode', 'force_generic_plan', true);
+  SELECT e.owner, e.project INTO _owner, _row FROM enter(_tenant, _username, _project, false, false, _by_tenant, _by_username) e;
+  IF _owner IS NOT NULL THEN
+    RETURN QUERY SELECT _owner, _row, s.*, (NULL::memory_rows).* FROM sizes() s;
+    RETURN QUERY SELECT NULL::bigint, NULL::bigint, NULL::text, NULL::bigint, NULL::bigint, NULL::bigint, NULL::bigint,
+      NULL::bigint, NULL::timestamptz, NULL::bigint, m.*
+    FROM unnest(_docs) d (doc) CROSS JOIN LATERAL (
+      SELECT * FROM memory_rows WHERE tenant = _tenant AND owner = _owner AND row = d.doc OFFSET 0) m
+    WHERE _row IS NULL OR m.project IS NULL OR m.project = _row;
+  END IF;
+END $$;
+
 -- What looks at more than one owner does so by the names below and in no other way: each runs as `{backup}`, which may
 -- read everything, and gives numbers and names of owners, never content. Those that look over the whole store answer only
 -- in a transaction that is for nobody: whoever works for an owner cannot ask who else there is.

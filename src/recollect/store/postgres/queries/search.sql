@@ -141,6 +141,11 @@ SELECT {memory} FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
   SELECT * FROM memory_rows WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) m
 WHERE {visible};
 
+-- The whole question of who goes on asking: what `sessions.enter_to_ask` tells and what `documents_memory` reads.
+-- name: ask_for_memories
+SELECT asked_owner, asked_project, tier, rows, words, vectored, vectors, stamp, server, worded, {memory}
+FROM ask_for_memories(:tenant, :username, :project, :by_tenant, :by_username, :docs::bigint[]);
+
 -- name: documents_gist
 SELECT row, session_id, project_name, content, occurred_at FROM unnest(:docs::bigint[]) d (doc) CROSS JOIN LATERAL (
   SELECT * FROM gist_rows WHERE tenant = :tenant AND owner = :owner AND row = d.doc OFFSET 0) g

@@ -1,0 +1,1 @@
+-- A question in one statement: `ask_for_memories`, made in access.sql.
