@@ -69,7 +69,7 @@ class Settings:
     database_pooler: bool = False  # a pooler in transaction mode (PgBouncer) stands between: nothing is prepared there
     database_connections: int = 10  # how many connections one process may hold
     database_statement_seconds: float = 30.0  # what one statement may take; 0: without end
-    vector_memory_bytes: int = 0  # vectors one process keeps, 1.6 kB a memory; 0: 512 MB, --hosted an eighth of all
+    vector_memory_bytes: int = 0  # vectors one process keeps, 1.3 kB a memory; 0: 512 MB, --hosted an eighth of all
     vector_engine: str = "store"  # what finds the nearest vectors: store (itself), lancedb or qdrant beside it
     vector_engine_url: str = ""  # where that is: a folder, object storage (s3://…) or http://…; empty: a folder here
     vector_engine_api_key: str = ""  # key for that server; never shown

@@ -184,7 +184,7 @@ def _view(place: Place) -> VectorView | None:
     return None if place.matrix is None else place.matrix.view
 
 
-_VECTORS: Kind[VectorView] = Kind(_view, _vectors_brought_up, bytes_each=4 * 384, few=1, questions=WORTH)
+_VECTORS: Kind[VectorView] = Kind(_view, _vectors_brought_up, bytes_each=3 * 384, few=1, questions=WORTH)
 _WORDS: Kind[Lexicon] = Kind(
     lambda place: place.lexicon, _words_brought_up, bytes_each=15 * WORDS, few=2, questions=8 * WORTH
 )

@@ -1,8 +1,8 @@
 """An owner's vectors of one tier in memory: read once, then only what changed.
 
-Up to `EXACT` rows all of them are compared. Of more, the signs of their numbers are compared first, a bit each, and
-only those few that agree best with the question are compared exactly: reading all of them takes longer than everything
-else in an answer (decision 23).
+They are kept as they are stored, in float16, and compared as such. Of whom is asked again and again they are kept in
+eight bits a number as well: those are compared first, in a third of the time, and only what might be among the nearest
+after that is compared exactly. How much eight bits can be wrong by is known, so nothing is missed (decision 30).
 
 In: documents with their vectors as float16, and which documents are left. Out: a `VectorView`, everything a search
 needs as it is after one change, and never changed itself: whoever has it goes on with it while the next is made.
@@ -13,11 +13,12 @@ cosine is its best row's. Rows of what was replaced or is gone stay behind, unus
 
 from __future__ import annotations
 
-import math
+import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import simsimd
 
 from recollect.store.searchtext import WEAKER_SHARE
 
@@ -26,23 +27,58 @@ if TYPE_CHECKING:
 
     from recollect.store.port import Matrix
 
-    Signs = NDArray[np.uint64]
+    Halves = NDArray[np.float16]
+    Codes = NDArray[np.int8]
 
-EXACT = 20_000  # rows up to which all are compared
-_SPREAD = 125  # of just as many rows, how many are compared for the nearest one (`compared`)
+FEW = 1_024  # rows up to which all are compared exactly: anything else takes longer
+AGAIN = 3  # questions until it is worth making eight bits of all rows
 _BLOCK = 512
-_NEAR = 16_384  # signs that are compared in one go: they stay in the cache of the processor
+_GROUP = 8  # of which the best stands for all where many are compared
 _SLACK = 0.05  # float16 changes the length of a unit vector by less than this
-_FEW = 64  # rows that nobody counts
+_ROUNDED = 1e-5  # what adding up in floats can be wrong by
+_SPARE = 64  # rows that nobody counts
 
 
-def compared(rows: int, limit: float) -> int:
-    """Of so many rows, how many have to be compared to find the nearest `limit` but for two or three in a thousand.
+class Coarse:
+    """Rows in eight bits a number, each with the step that a number stands for; made when they are first asked for."""
 
-    Measured by bench/signs.py: the number grows with the wanted slower than they do, and hardly with the rows.
-    """
-    number: float = _SPREAD * limit ** (2 / 3) * (rows / EXACT) ** (1 / 4)
-    return round(number)
+    def __init__(self, dim: int) -> None:
+        self.asked = 0
+        self._codes: Codes = np.empty((0, dim), dtype=np.int8)
+        self._steps: Matrix = np.empty(0, dtype=np.float32)
+        self._used = 0
+        self._error = 0.0
+        self._lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        return self._codes.nbytes + self._steps.nbytes
+
+    def of(self, rows: Halves, factors: Matrix) -> tuple[Codes, Matrix, float]:
+        """The first so many rows in eight bits, their steps, and how far from one of them its code is at the most."""
+        with self._lock:
+            if self._used < len(rows):
+                self._take_in(rows, factors)
+            return self._codes[: len(rows)], self._steps[: len(rows)], self._error
+
+    def _take_in(self, rows: Halves, factors: Matrix) -> None:
+        if len(rows) > len(self._codes):
+            room = _room(len(rows))
+            self._codes = _grown(self._codes, self._used, room)
+            self._steps = _grown(self._steps, self._used, room)
+        while self._used < len(rows):
+            part = slice(self._used, min(self._used + _BLOCK, len(rows)))
+            whole = rows[part].astype(np.float32) * factors[part, None]
+            self._codes[part], self._steps[part], error = coded(whole)
+            self._error = max(self._error, error)
+            self._used = part.stop
+
+
+class Asked(NamedTuple):
+    """A question as rows are compared with: rounded as they are, and what makes it of length one."""
+
+    halves: Halves
+    factor: float
 
 
 class VectorView:
@@ -50,8 +86,9 @@ class VectorView:
 
     def __init__(
         self,
-        rows: Matrix,
-        signs: Signs,
+        rows: Halves,
+        factors: Matrix,
+        coarse: Coarse,
         docs: NDArray[np.int64],
         bounds: NDArray[np.int64],
         stamp: int,
@@ -59,13 +96,13 @@ class VectorView:
         scaled: bool,
     ) -> None:
         self.rows = rows
-        self.signs = signs  # of the rows: 64 in a number, the first numbers of all rows side by side
+        self.factors = factors  # by which each row is multiplied
         self.docs = docs
         self.bounds = bounds  # of each document: its first row, the first of the answer, and the one after its last
         self.stamp = stamp
         self.scaled = scaled
         self.live = int((bounds[:, 2] - bounds[:, 0]).sum())  # rows that are some document's
-        self._firsts, self._afters = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 2])
+        self._coarse = coarse
         self._order = np.argsort(docs, kind="stable")
         self._sorted = docs[self._order]
         self._latest: tuple[Matrix, Matrix] | None = None
@@ -84,11 +121,7 @@ class VectorView:
             docs, scores = self.docs, self._scores(query)
         else:
             docs, scores = self.docs[places], self._cosines(self._asked(query), places)
-        if limit < len(scores):
-            least = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-            best = np.flatnonzero(scores >= least)
-        else:
-            best = np.arange(len(scores))
+        best = np.arange(len(scores)) if limit >= len(scores) else np.flatnonzero(scores >= _least(scores, limit))
         best = best[np.lexsort((docs[best], -scores[best]))][:limit]
         return list(zip(docs[best].tolist(), scores[best].tolist(), strict=True))
 
@@ -107,8 +140,11 @@ class VectorView:
     def vectors(self, docs: Sequence[int]) -> dict[int, Matrix]:
         """The vectors of each given document that has some."""
         known, places = self._places(docs)
-        spans = self.bounds[places].tolist()
-        return {doc: self.rows[first:after] for doc, (first, _, after) in zip(known, spans, strict=True)}
+        if not known:
+            return {}
+        rows, bounds = _gathered(self.bounds[places])
+        whole = self.rows[rows].astype(np.float32) * self.factors[rows, None]
+        return {doc: whole[first:after] for doc, (first, _, after) in zip(known, bounds.tolist(), strict=True)}
 
     def _places(self, docs: Sequence[int]) -> tuple[list[int], NDArray[np.int64]]:
         """Those of the documents that are here, and where."""
@@ -120,18 +156,25 @@ class VectorView:
         return asked[here].tolist(), self._order[at[here]]
 
     def _likely(self, query: Matrix, limit: int) -> NDArray[np.int64] | None:
-        """Where the documents are whose signs agree best with the question's; None: all have to be compared."""
-        wanted = compared(len(self.rows), limit * self.live / max(1, len(self.docs)))
-        if len(self.rows) <= EXACT or wanted > len(self.rows) // 2:
+        """Where the documents are that may be the nearest, as far as eight bits tell; None: all have to be compared."""
+        if len(self.rows) <= FEW or limit * _GROUP > len(self.docs):
             return None
-        differ = _differing(self.signs, _signs(self._asked(query)[None, :])[:, 0])
-        most = int(np.searchsorted(np.cumsum(np.bincount(differ)), wanted))
-        found = np.flatnonzero(differ <= most)
-        places = np.searchsorted(self._firsts, found, side="right") - 1
-        places = places[(places >= 0) & (found < self._afters[places])]
-        if self.live > len(self.docs):  # rows of one document lie side by side, so it is found once, and again at once
-            places = places[np.diff(places, prepend=-1) > 0]
-        return places if len(places) >= min(limit, len(self.docs)) else None
+        self._coarse.asked += 1
+        if self._coarse.asked < AGAIN:
+            return None
+        codes, steps, error = self._coarse.of(self.rows, self.factors)
+        halves, factor = self._asked(query)
+        whole = halves.astype(np.float32) * np.float32(factor)
+        (code,), (step,), wrong = coded(whole[None, :])
+        if not step:
+            return None
+        flat = np.empty(len(codes), dtype=np.float32)
+        np.multiply(_products(codes, code), steps, out=flat, casting="same_kind")
+        near = self._of_documents(flat, self.bounds, self.live)
+        # Each row is off by `error` times the question's length, and the question by `wrong` times the row's, which is
+        # one but for what rounding made of it. What a document is given for its rows is off by no more than they are.
+        off = error * float(np.sqrt(np.dot(whole, whole))) + wrong * (1.0 + _SLACK + error) + _ROUNDED
+        return np.flatnonzero(near >= _reached(near, limit) - np.float32(2 * off / step))
 
     def _scores(self, query: Matrix) -> Matrix:
         """The cosine of every document; remembered for the question at hand, which asks for more and more."""
@@ -140,17 +183,22 @@ class VectorView:
             latest = self._latest = (query, self._cosines(self._asked(query)))
         return latest[1]
 
-    def _asked(self, query: Matrix) -> Matrix:
-        return _halved(query) if self.scaled else query
+    def _asked(self, query: Matrix) -> Asked:
+        halves = query.astype(np.float16)
+        if not self.scaled:
+            return Asked(halves, 1.0)
+        (length,) = _lengths(halves[None, :])
+        return Asked(halves, 1.0 / length) if 0.0 < length < np.inf else Asked(np.zeros_like(halves), 0.0)
 
-    def _cosines(self, query: Matrix, places: NDArray[np.int64] | None = None) -> Matrix:
+    def _cosines(self, asked: Asked, places: NDArray[np.int64] | None = None) -> Matrix:
         """The cosines of the documents at these places, or of all."""
-        bounds, live = self.bounds, self.live
         if places is None:
-            flat = _dot(self.rows, query)
-        else:
-            rows, bounds = _gathered(bounds[places])
-            flat, live = _dot(self.rows, query, rows), len(rows)
+            return self._of_documents(_dot(self.rows, asked) * self.factors, self.bounds, self.live)
+        rows, bounds = _gathered(self.bounds[places])
+        return self._of_documents(_dot(self.rows[rows], asked) * self.factors[rows], bounds, len(rows))
+
+    def _of_documents(self, flat: Matrix, bounds: NDArray[np.int64], live: int) -> Matrix:
+        """What each document is given for its rows."""
         if live == len(bounds):  # a row each
             return flat if len(flat) == live else flat[bounds[:, 0]]
         # Stretches from a start to an end; an empty one (nothing said, or nothing answered) takes the other's value.
@@ -174,15 +222,16 @@ class VectorMatrix:
         self.dim = dim
         self.epoch = epoch
         self.scaled = scaled
-        self._buffer: Matrix = np.empty((0, dim), dtype=np.float32)
-        self._signs = _signs(self._buffer)
+        self._rows: Halves = np.empty((0, dim), dtype=np.float16)
+        self._factors: Matrix = np.empty(0, dtype=np.float32)
+        self._coarse = Coarse(dim)
         self._used = 0
         empty: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self.view = VectorView(self._buffer, self._signs, empty, empty.reshape(0, 3), 0, scaled=scaled)
+        self._show(0, empty, empty.reshape(0, 3))
 
     @property
     def size(self) -> int:
-        return self._buffer.nbytes + self._signs.nbytes
+        return self._rows.nbytes + self._factors.nbytes + self._coarse.size
 
     def add(self, rows: list[tuple[int, int, int, bytes]]) -> None:
         """Take in (seq, doc, leading, float16 vectors) in order of seq. One thread at a time."""
@@ -223,57 +272,51 @@ class VectorMatrix:
     def _show(self, stamp: int, docs: NDArray[np.int64], bounds: NDArray[np.int64]) -> None:
         """Make the next view; those who have an older one keep its rows."""
         live = int((bounds[:, 2] - bounds[:, 0]).sum())
-        if self._used > live * 5 // 4 + _FEW:
+        if self._used > live * 5 // 4 + _SPARE:
             places, bounds = _gathered(bounds)
-            self._buffer, self._signs, self._used = self._buffer[places], self._signs[:, places], live
-        rows, signs = self._buffer[: self._used], self._signs[:, : self._used]
-        self.view = VectorView(rows, signs, docs, bounds, stamp, scaled=self.scaled)
+            self._rows, self._factors, self._used = self._rows[places], self._factors[places], live
+            self._coarse = Coarse(self.dim)
+        rows, factors = self._rows[: self._used], self._factors[: self._used]
+        self.view = VectorView(rows, factors, self._coarse, docs, bounds, stamp, scaled=self.scaled)
 
-    def _take_in(self, halves: NDArray[np.float16]) -> None:
-        """Copy rows in, a few at a time: they are made whole while they are near."""
-        for start in range(0, len(halves), _BLOCK):
-            part = halves[start : start + _BLOCK]
-            into = self._buffer[self._used : self._used + len(part)]
-            into[...] = part
-            (_scale if self.scaled else _check)(into)
-            self._signs[:, self._used : self._used + len(part)] = _signs(into)
-            self._used += len(part)
+    def _take_in(self, halves: Halves) -> None:
+        """Copy rows in. A damaged one becomes zeros: it must not win every question."""
+        into = slice(self._used, self._used + len(halves))
+        self._rows[into] = halves
+        lengths = _lengths(self._rows[into])
+        good = (np.isfinite(lengths) & (lengths > 0.0)) if self.scaled else np.abs(lengths - 1.0) < _SLACK
+        self._rows[into][~good] = 0.0
+        self._factors[into] = np.divide(1.0, lengths, out=np.ones_like(lengths), where=good) if self.scaled else 1.0
+        self._used = into.stop
 
     def _reserve(self, more: int) -> None:
-        if self._used + more > len(self._buffer):
-            # A little more than is needed: a server keeps many of them, and one that grows is copied seldom.
-            room = (self._used + more) * 9 // 8 + _FEW
-            buffer: Matrix = np.empty((room, self.dim), dtype=np.float32)
-            buffer[: self._used] = self._buffer[: self._used]
-            signs: Signs = np.empty((len(self._signs), room), dtype=np.uint64)
-            signs[:, : self._used] = self._signs[:, : self._used]
-            self._buffer, self._signs = buffer, signs
+        if self._used + more > len(self._rows):
+            room = _room(self._used + more)
+            self._rows = _grown(self._rows, self._used, room)
+            self._factors = _grown(self._factors, self._used, room)
 
 
-def _check(rows: Matrix) -> None:
-    """Make zeros of those that are no longer of length one: a damaged one must not win every question."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        rows[~(np.abs(_lengths(rows) - 1.0) < _SLACK)] = 0.0
+def coded(rows: Matrix) -> tuple[Codes, Matrix, float]:
+    """Rows in eight bits a number, the step of each row, and how far from one of them its code is at the most."""
+    steps = np.maximum(rows.max(axis=1), -rows.min(axis=1)) / np.float32(127)
+    codes = np.rint(rows / np.where(steps, steps, 1)[:, None])
+    error = rows - codes * steps[:, None]
+    return codes.astype(np.int8), steps, float(np.sqrt(np.einsum("ij,ij->i", error, error).max()))
 
 
-def _scale(rows: Matrix) -> None:
-    """Bring them to length one; one that cannot be is zeros."""
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        lengths = _lengths(rows)
-        rows /= lengths[:, None]
-    rows[~(np.isfinite(lengths) & (lengths > 0.0))] = 0.0
+def _room(rows: int) -> int:
+    """A little more than is needed: a server keeps many of them, and one that grows is copied seldom."""
+    return rows * 9 // 8 + _SPARE
 
 
-def _lengths(rows: Matrix) -> Matrix:
-    found: Matrix = np.sqrt(np.einsum("ij,ij->i", rows, rows))
-    return found
+def _grown(array: Any, used: int, room: int) -> Any:
+    grown = np.empty((room, *array.shape[1:]), dtype=array.dtype)
+    grown[:used] = array[:used]
+    return grown
 
 
-def _halved(query: Matrix) -> Matrix:
-    """A question as it is compared with halves: rounded as they are, and of length one again."""
-    found: Matrix = query.astype(np.float16).astype(np.float32)
-    length = math.sqrt(np.dot(found, found))
-    return found / np.float32(length) if 0.0 < length < math.inf else np.zeros_like(found)
+def _lengths(rows: Halves) -> NDArray[np.float64]:
+    return np.sqrt(_products(rows, rows))
 
 
 def _gathered(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -283,31 +326,25 @@ def _gathered(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     return np.arange(heights.sum()) + np.repeat(shifts, heights), bounds - shifts[:, None]
 
 
-def _signs(rows: Matrix) -> Signs:
-    """A bit for each number of a row: whether it is more than zero."""
-    packed = np.packbits(rows > 0.0, axis=1)
-    whole = np.zeros((len(rows), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
-    whole[:, : packed.shape[1]] = packed
-    return np.ascontiguousarray(whole.view(np.uint64).T)
+def _least(scores: Matrix, limit: int) -> np.float32:
+    """The score of the last of the best so many."""
+    found: np.float32 = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+    return found
 
 
-def _differing(signs: Signs, asked: Signs) -> NDArray[np.uint16]:
-    """How many signs of each row are not the question's."""
-    out = np.zeros(signs.shape[1], dtype=np.uint16)
-    for start in range(0, len(out), _NEAR):
-        part = out[start : start + _NEAR]
-        for number, ours in zip(signs, asked, strict=True):
-            part += np.bitwise_count(number[start : start + _NEAR] ^ ours)
-    return out
+def _reached(scores: Matrix, limit: int) -> np.float32:
+    """A score that at least so many reach, and not many more: of groups, the best of each are enough to tell."""
+    groups = len(scores) // _GROUP
+    return _least(scores[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0), limit)
 
 
-def _dot(rows: Matrix, query: Matrix, which: NDArray[np.int64] | None = None) -> Matrix:
-    """Each row times the question, row by row: that reads them once, in half the time of one product of them all."""
-    out: Matrix = np.empty(len(rows) if which is None else len(which), dtype=np.float32)
-    if which is None:
-        np.vecdot(rows, query, out=out)
-        return out
-    for start in range(0, len(out), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        np.vecdot(rows[which[part]], query, out=out[part])
-    return out
+def _dot(rows: Halves, asked: Asked) -> Matrix:
+    """Each row times the question."""
+    return (_products(rows, asked.halves) * asked.factor).astype(np.float32)
+
+
+def _products(rows: Halves | Codes, other: Halves | Codes) -> NDArray[np.float64]:
+    """Each row times another, or times one and the same."""
+    if not len(rows):
+        return np.empty(0)
+    return np.asarray(simsimd.dot(rows, other), dtype=np.float64)  # type: ignore[arg-type, unused-ignore]
