@@ -79,7 +79,8 @@ def main() -> None:
         for question in questions[:AGAIN]:
             quick.search(question, 1)
         for count in ASKED:
-            few = median(len(places) for one in questions if (places := quick._likely(one, count)) is not None)
+            looked = [quick._likely(one, count) for one in questions]
+            few = median(size if places is None else len(places) for places in looked)
             long, truth = timed(exact, questions, count)
             short, found = timed(quick, questions, count)
             assert found == truth

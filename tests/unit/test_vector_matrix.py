@@ -133,7 +133,7 @@ def test_of_many_the_nearest_are_found_in_eight_bits_and_told_with_their_true_co
 @given(seed=st.integers(0, 10**6), like=st.sampled_from(["texts", "noise", "steps", "spikes", "one thing"]))
 def test_eight_bits_miss_nothing_and_change_nothing(seed: int, like: str, scaled: bool, limit: int) -> None:
     """Whatever the vectors are: also such as eight bits tell badly, all rounded to the same side."""
-    made = wild(like, 2_000, 48, seed)
+    made = wild(like, FEW + 100, 48, seed)
     exact, quick = VectorMatrix(48, scaled=scaled), VectorMatrix(48, scaled=scaled)
     docs, one = np.arange(len(made), dtype=np.int64), np.ones(len(made), dtype=np.int64)
     for matrix in (exact, quick):
@@ -178,7 +178,8 @@ def test_a_code_is_no_further_from_its_row_than_it_says(seed: int, like: str) ->
     assert np.linalg.norm(made - codes * steps[:, None], axis=1).max() <= error + 1e-6
 
 
-def test_what_came_later_is_coded_too_and_what_went_is_let_go_of() -> None:
+def test_what_came_later_is_coded_too_and_what_went_is_let_go_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.store.rows.matrix.FEW", 1_000)
     matrix, truth = VectorMatrix(DIM), {}  # type: VectorMatrix, Documents
     query = rows(0, 1)[0].astype(np.float32)
     for stamp, first in enumerate((0, 1_500, 1_000, 3_000), 1):
@@ -192,7 +193,7 @@ def test_what_came_later_is_coded_too_and_what_went_is_let_go_of() -> None:
 
 
 def test_of_many_all_come_when_all_are_wanted() -> None:
-    count = 2 * FEW
+    count = FEW + 100
     matrix = VectorMatrix(DIM)
     put(matrix, 1, {doc: (1, one[None, :]) for doc, one in enumerate(rows(7, count))})
     query = rows(0, 1)[0].astype(np.float32)

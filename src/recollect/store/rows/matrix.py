@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Halves = NDArray[np.float16]
     Codes = NDArray[np.int8]
 
-FEW = 1_024  # rows up to which all are compared exactly: anything else takes longer
+FEW = 4_096  # rows up to which all are compared exactly: anything else takes longer
 AGAIN = 3  # questions until it is worth making eight bits of all rows
 _BLOCK = 512
 _GROUP = 8  # of which the best stands for all where many are compared
@@ -157,7 +157,7 @@ class VectorView:
 
     def _likely(self, query: Matrix, limit: int) -> NDArray[np.int64] | None:
         """Where the documents are that may be the nearest, as far as eight bits tell; None: all have to be compared."""
-        if len(self.rows) <= FEW or limit * _GROUP > len(self.docs):
+        if len(self.rows) <= FEW or limit * 2 * _GROUP > len(self.docs):
             return None
         self._coarse.asked += 1
         if self._coarse.asked < AGAIN:
