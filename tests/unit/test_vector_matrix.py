@@ -192,6 +192,20 @@ def test_what_came_later_is_coded_too_and_what_went_is_let_go_of(monkeypatch: py
         is_right(matrix.view, truth)
 
 
+def test_room_is_counted_for_codes_before_they_are_made() -> None:
+    matrix, made = VectorMatrix(48), wild("noise", FEW + 1, 48, 1)
+    docs, one = np.arange(len(made), dtype=np.int64), np.ones(len(made), dtype=np.int64)
+    matrix.put(1, docs[:FEW], one[:FEW], one[:FEW], [made[:FEW]])
+    few = matrix.size
+    matrix.put(2, docs[FEW:], one[FEW:], one[FEW:], [made[FEW:]])
+    before = matrix.size
+    assert before > few * 1.4
+    for _ in range(AGAIN):
+        matrix.view.search(made[0].astype(np.float32), 5)
+    assert len(matrix.view._coarse._codes) >= len(made)
+    assert matrix.size == before >= 3 * 48 * len(made)
+
+
 def test_of_many_all_come_when_all_are_wanted() -> None:
     count = FEW + 100
     matrix = VectorMatrix(DIM)

@@ -50,10 +50,6 @@ class Coarse:
         self._error = 0.0
         self._lock = threading.Lock()
 
-    @property
-    def size(self) -> int:
-        return self._codes.nbytes + self._steps.nbytes
-
     def of(self, rows: Halves, factors: Matrix) -> tuple[Codes, Matrix, float]:
         """The first so many rows in eight bits, their steps, and how far from one of them its code is at the most."""
         with self._lock:
@@ -231,7 +227,9 @@ class VectorMatrix:
 
     @property
     def size(self) -> int:
-        return self._rows.nbytes + self._factors.nbytes + self._coarse.size
+        """Bytes; those of the codes count before they are made, so that there is room for them."""
+        codes = len(self._rows) * (self.dim + self._factors.itemsize) if self._used > FEW else 0
+        return self._rows.nbytes + self._factors.nbytes + codes
 
     def add(self, rows: list[tuple[int, int, int, bytes]]) -> None:
         """Take in (seq, doc, leading, float16 vectors) in order of seq. One thread at a time."""
