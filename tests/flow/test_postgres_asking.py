@@ -12,17 +12,18 @@ import psycopg
 import pytest
 
 from recollect.errors import NotFound
-from recollect.model import Scope
+from recollect.model import Memory, Scope
 from recollect.recall.answer import answer
 from recollect.recall.asking import filter_of, question_of
 from recollect.recall.meaning import Meaning
 from recollect.settings import Settings
 from recollect.store.postgres import asking
-from recollect.store.postgres.asking import Entered
+from recollect.store.postgres.asking import _TOLD, AskingTx, Entered, Lately
 from recollect.store.postgres.connecting import Linked
 from recollect.store.postgres.store import PostgresStore
+from recollect.store.postgres.tx import QUERIES
 from tests.contract.changes import deleted, told
-from tests.contract.samples import ANN, BOB, LATER, T0, TINY, by_words, embed_waiting, memory
+from tests.contract.samples import ANN, BOB, EVE, LATER, T0, TINY, by_words, embed_waiting, memory
 from tests.flow.kept_fixture import other as other
 from tests.flow.kept_fixture import store as store
 
@@ -68,18 +69,21 @@ def recalled(store: PostgresStore, meaning: Meaning, scope: Scope = ANN) -> set[
     return {hit.content for hit in found.hits}
 
 
+def asked_often(store: PostgresStore, *texts: str, times: int = 8) -> tuple[Meaning, list[Memory]]:
+    """Memories of Ann that she asked for so often that by then as much as ever is taken for granted."""
+    made, meaning = told(store, *texts), Meaning(store, Settings(), TINY)
+    for _ in range(times):
+        recalled(store, meaning)
+    return meaning, made
+
+
 BEGUN = ["BEGIN ISOLATION", "SELECT owner,", "SELECT row,"]
 WHOLE = ["SELECT asked_owner,"]
 
 
 def test_who_goes_on_asking_is_answered_in_one_statement(store: PostgresStore, messages: list[list[str]]) -> None:
     """At first a transaction is begun with the first, since more might follow; as nothing does, it is left out."""
-    for text in ("a walrus", "a walrus at sea", "a harbour"):
-        store.memories.add(ANN, memory(text))
-    embed_waiting(store)
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(3):
-        recalled(store, meaning)
+    meaning, _ = asked_often(store, "a walrus", "a walrus at sea", "a harbour", times=3)
     for _ in range(3):
         messages.clear()
         assert recalled(store, meaning) == {"a walrus", "a walrus at sea", "a harbour"}
@@ -93,11 +97,7 @@ def test_who_goes_on_asking_is_answered_in_one_statement(store: PostgresStore, m
 def test_what_needs_more_than_one_statement_is_asked_again_in_a_transaction(
     store: PostgresStore, messages: list[list[str]]
 ) -> None:
-    store.memories.add(ANN, memory("a walrus"))
-    embed_waiting(store)
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(8):
-        recalled(store, meaning)
+    asked_often(store, "a walrus")
     docs = [match.doc for match in by_words(store, ANN, "memory", "walrus")]
 
     def twice() -> list[str]:
@@ -115,10 +115,7 @@ def test_a_question_in_one_statement_reads_what_is_no_more_for_nobody(
     store: PostgresStore, other: PostgresStore, messages: list[list[str]]
 ) -> None:
     """What it found by what is at hand is held against the moment it is read in."""
-    made = told(store, "a walrus", "a walrus at sea")
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(8):
-        recalled(store, meaning)
+    meaning, made = asked_often(store, "a walrus", "a walrus at sea")
     deleted(other, made)
     messages.clear()
     assert recalled(store, meaning) == {"a walrus at sea"}
@@ -127,26 +124,39 @@ def test_a_question_in_one_statement_reads_what_is_no_more_for_nobody(
 
 def test_one_statement_leaves_nobody_to_the_next_on_its_connection(store: PostgresStore) -> None:
     """Whose rows it may see ends with it, as it does with a transaction."""
-    store.memories.add(ANN, memory("a walrus"))
-    embed_waiting(store)
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(9):
-        recalled(store, meaning)
+    meaning, _ = asked_often(store, "a walrus")
+    recalled(store, meaning)
     with store.database.pool.connection() as link:
         assert link.execute("SELECT current_tenant(), current_owner()").fetchone() == (None, None)
         assert link.execute("SHOW plan_cache_mode").fetchone() == ("force_custom_plan",)
         assert link.execute("SELECT count(*) FROM memories").fetchone() == (0,)
 
 
+def test_one_statement_reads_nothing_that_who_asks_may_not_see(store: PostgresStore) -> None:
+    """Whichever documents it is asked for: of others, or of another project."""
+    for scope in (ANN, ANN.within("ice"), ANN.within("sea"), BOB):
+        store.memories.add(scope, memory(f"a walrus of {scope.user} in {scope.project}", project=scope.project))
+    docs = [match.doc for scope in (ANN, BOB) for match in by_words(store, scope, "memory", "walrus")]
+    assert len(docs) == 4
+
+    def seen(scope: Scope) -> set[str]:
+        with store.database._connection() as link:
+            tx = AskingTx(link, scope, Lately())
+            rows = link.execute(QUERIES["search.ask_for_memories"], {**tx.entry_params(), "docs": tx.many(docs)})
+            return {row[_TOLD + 5] for row in rows if row[_TOLD] is not None}
+
+    assert seen(ANN) == {f"a walrus of ann in {project}" for project in (None, "ice", "sea")}
+    assert seen(ANN.within("ice")) == {"a walrus of ann in None", "a walrus of ann in ice"}
+    assert seen(ANN.within("unheard of")) == {"a walrus of ann in None"}
+    assert seen(BOB) == {"a walrus of bob in None"}
+    assert seen(EVE) == set()
+
+
 def test_what_changed_costs_one_message_more(
     store: PostgresStore, other: PostgresStore, messages: list[list[str]]
 ) -> None:
     """It is asked again in the transaction that told of it."""
-    store.memories.add(ANN, memory("a walrus"))
-    embed_waiting(store)
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(3):
-        recalled(store, meaning)
+    meaning, _ = asked_often(store, "a walrus", times=3)
     other.memories.add(ANN, memory("a walrus at sea"))
     messages.clear()
     assert recalled(store, meaning) == {"a walrus", "a walrus at sea"}
@@ -184,11 +194,7 @@ def test_of_who_is_gone_nothing_is_remembered(store: PostgresStore, other: Postg
 
 def test_a_server_that_was_started_anew_is_asked_for_everything(store: PostgresStore) -> None:
     """Since when it runs is part of what it tells: stamps of another past say nothing."""
-    store.memories.add(ANN, memory("a walrus"))
-    embed_waiting(store)
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(3):
-        recalled(store, meaning)
+    meaning, _ = asked_often(store, "a walrus", times=3)
     known = store.database._lately._entered
     past = [(*row[:8], "2020-01-01T00:00:00.000000Z", *row[9:]) for row in known[ANN].told]
     known[ANN] = replace(Entered.of(past), steady=True)
@@ -217,10 +223,7 @@ def test_one_statement_tells_and_reads_as_of_one_moment(
     store: PostgresStore, other: PostgresStore, postgres_url: str
 ) -> None:
     """Whatever is committed between its parts: here it is held up after the first, until a memory is gone."""
-    made = told(store, "a walrus", "a walrus at sea")
-    meaning = Meaning(store, Settings(), TINY)
-    for _ in range(8):
-        recalled(store, meaning)
+    meaning, made = asked_often(store, "a walrus", "a walrus at sea")
     with psycopg.connect(postgres_url, autocommit=True) as owning, ThreadPoolExecutor() as threads:
         owning.execute("SET search_path = recollect")
         body = owning.execute("SELECT prosrc FROM pg_proc WHERE oid = 'sizes()'::regprocedure").fetchone()
@@ -232,7 +235,10 @@ def test_one_statement_tells_and_reads_as_of_one_moment(
             f"LANGUAGE sql STABLE AS $held${held}$held$"
         )
         asked = threads.submit(recalled, store, meaning)
-        waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+        waiting = (
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 7 AND NOT granted "
+            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        )
         while owning.execute(waiting).fetchone() != (1,):
             assert not asked.done()
         deleted(other, made)

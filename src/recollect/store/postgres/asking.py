@@ -27,9 +27,7 @@ from recollect.store.rows.tx import Answer, Rows, require_member
 _DOCUMENTS = "search.documents_memory"
 _MODEL = "model:"  # before the name of the model of the vectors, where else a tier stands
 _MOST = 4_096  # scopes of which it is known what they were told
-_SIMPLE = (
-    4  # questions in a row that needed one statement, after which the next is expected to; a wrong guess costs most
-)
+_SIMPLE = 4  # questions in a row that needed one statement, until the next is expected to: to be wrong costs most
 _TOLD = 10  # columns before those of a memory
 
 
