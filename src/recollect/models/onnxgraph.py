@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -62,9 +63,16 @@ def attribute(name: str, value: Attribute) -> bytes:
     return chunk(1, name) + b"".join(number(8, item) for item in value) + number(20, 7)
 
 
-def node(kind: str, inputs: Sequence[str], output: str, attributes: Mapping[str, Attribute], domain: str = "") -> bytes:
-    ends = b"".join(chunk(1, name) for name in inputs) + chunk(2, output) + chunk(3, f"make_{output}")
-    made = ends + chunk(4, kind) + b"".join(chunk(5, attribute(*pair)) for pair in attributes.items())
+def node(
+    kind: str, inputs: Sequence[str], outputs: Sequence[str], attributes: Mapping[str, Attribute], domain: str = ""
+) -> bytes:
+    ends = b"".join([chunk(1, name) for name in inputs] + [chunk(2, name) for name in outputs])
+    made = (
+        ends
+        + chunk(3, f"make_{outputs[0]}")
+        + chunk(4, kind)
+        + b"".join(chunk(5, attribute(*pair)) for pair in attributes.items())
+    )
     return made + chunk(7, domain) if domain else made
 
 
@@ -134,8 +142,14 @@ class Graph:
 
     def op(self, kind: str, *inputs: str, output: str = "", domain: str = "", **attributes: Attribute) -> str:
         output = output or f"v{len(self._nodes)}"
-        self._nodes.append(node(kind, inputs, output, attributes, domain))
+        self._nodes.append(node(kind, inputs, [output], attributes, domain))
         return output
+
+    def parts(self, kind: str, number: int, *inputs: str) -> list[str]:
+        """What an operator makes that makes several."""
+        outputs = [f"v{len(self._nodes)}_{part}" for part in range(number)]
+        self._nodes.append(node(kind, inputs, outputs, {}))
+        return outputs
 
     def ints(self, *values: int) -> str:
         """A one-dimensional constant."""
@@ -193,27 +207,26 @@ def write_encoder(graph: Graph) -> None:
     hide = graph.op("Mul", graph.op("Sub", graph.real(1.0), present), graph.real(MASKED))
     hide = graph.op("Unsqueeze", hide, graph.ints(1, 2))  # (texts, 1, 1, tokens)
     split = graph.op("Concat", shape, graph.ints(HEADS, WIDTH // HEADS), axis=0)
-    x = embed_tokens(graph, shape)
+    x = graph.op("Reshape", embed_tokens(graph, shape), graph.ints(-1, WIDTH))  # all tokens of all texts in one column
     for number_ in range(LAYERS):
-        x = encode(graph, f"encoder.layer.{number_}.", x, hide, split)
+        x = encode(graph, f"encoder.layer.{number_}.", x, partial(attend, graph, hide=hide, split=split))
     pool(graph, x, shape, present)
 
 
 def embed_tokens(graph: Graph, shape: str) -> str:
-    """Word + position + type; the result is two-dimensional (all tokens of all texts in one column)."""
+    """Word + position + type."""
     tokens = graph.op("Slice", shape, graph.ints(1), graph.ints(2))
     words = graph.op("Gather", graph.weight("embeddings.word_embeddings.weight", VOCABULARY, WIDTH), "ids")
     positions = graph.weight("embeddings.position_embeddings.weight", POSITIONS, WIDTH)
     positions = graph.op("Slice", positions, graph.ints(0), tokens)
     types = graph.weight("embeddings.token_type_embeddings.weight", 2, WIDTH)
     first_type = graph.op("Slice", types, graph.ints(0), graph.ints(1))
-    x = graph.op("Add", words, graph.op("Add", positions, first_type))
-    return graph.op("Reshape", norm(graph, x, "embeddings.LayerNorm"), graph.ints(-1, WIDTH))
+    return norm(graph, graph.op("Add", words, graph.op("Add", positions, first_type)), "embeddings.LayerNorm")
 
 
-def encode(graph: Graph, layer: str, x: str, hide: str, split: str) -> str:
+def encode(graph: Graph, layer: str, x: str, attention: Callable[[str, str], str]) -> str:
     """One transformer layer: attention, then the inner network, each added to what came in and normed."""
-    attended = attend(graph, f"{layer}attention.self.", x, hide, split)
+    attended = attention(f"{layer}attention.self.", x)
     attended = graph.linear(attended, f"{layer}attention.output.dense", WIDTH, WIDTH)
     x = norm(graph, graph.op("Add", attended, x), f"{layer}attention.output.LayerNorm")
     inner = gelu(graph, graph.linear(x, f"{layer}intermediate.dense", WIDTH, INNER))
@@ -221,7 +234,7 @@ def encode(graph: Graph, layer: str, x: str, hide: str, split: str) -> str:
     return norm(graph, graph.op("Add", inner, x), f"{layer}output.LayerNorm")
 
 
-def attend(graph: Graph, place: str, x: str, hide: str, split: str) -> str:
+def attend(graph: Graph, place: str, x: str, *, hide: str, split: str) -> str:
     def heads(role: str, order: Sequence[int]) -> str:
         flat = graph.linear(x, f"{place}{role}", WIDTH, WIDTH)
         return graph.op("Transpose", graph.op("Reshape", flat, split), perm=order)
@@ -248,5 +261,8 @@ def pool(graph: Graph, x: str, shape: str, present: str) -> None:
     """Sum the tokens that are present, scale to length one: the sum has the direction of the mean."""
     whole = graph.op("Reshape", x, graph.op("Concat", shape, graph.ints(WIDTH), axis=0))
     total = graph.op("MatMul", graph.op("Unsqueeze", present, graph.ints(1)), whole)
-    total = graph.op("Squeeze", total, graph.ints(1))
+    give(graph, graph.op("Squeeze", total, graph.ints(1)))
+
+
+def give(graph: Graph, total: str) -> None:
     graph.op("Div", total, graph.op("ReduceL2", total, axes=(1,), keepdims=1), output="vectors")
