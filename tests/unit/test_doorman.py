@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from recollect.http.doorman import Arrivals, Doorman
+from recollect.http.doorman import HANDED, TAKES, Arrivals, Doorman
 
 LIMIT = 10.0
 
@@ -59,14 +59,28 @@ class Taker:
 
 
 @pytest.fixture
-def door() -> Iterator[tuple[Doorman, tuple[str, int]]]:
-    with socket.socket() as where:
-        where.bind(("127.0.0.1", 0))
-        where.listen(64)
-        where.setblocking(False)
-        doorman = Doorman(where)
-        yield doorman, where.getsockname()
-        doorman.close()
+def where() -> Iterator[socket.socket]:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(64)
+        listening.setblocking(False)
+        yield listening
+
+
+@pytest.fixture
+def door(where: socket.socket) -> Iterator[tuple[Doorman, tuple[str, int]]]:
+    doorman, over = Doorman(where), threading.Event()
+
+    def work() -> None:
+        while not over.is_set():
+            doorman.work(0.02)
+
+    working = threading.Thread(target=work, daemon=True)
+    working.start()
+    yield doorman, where.getsockname()
+    over.set()
+    working.join(LIMIT)
+    doorman.close()
 
 
 def connected(address: tuple[str, int]) -> tuple[socket.socket, bytes]:
@@ -118,14 +132,38 @@ def test_one_that_is_gone_gets_nothing_more_and_the_others_everything(door: tupl
     second.end()
 
 
-def test_closing_lets_nobody_in_any_more_and_ends_the_lines() -> None:
-    with socket.socket() as where:
-        where.bind(("127.0.0.1", 0))
-        where.listen(8)
-        where.setblocking(False)
-        doorman = Doorman(where)
-        line = doorman.line()
-        line.settimeout(LIMIT)
-        doorman.close()
-        assert line.recv(1) == b""
-        line.close()
+def test_closing_ends_the_lines(where: socket.socket) -> None:
+    doorman = Doorman(where)
+    line = doorman.line()
+    line.settimeout(LIMIT)
+    doorman.close()
+    assert line.recv(1) == b""
+    line.close()
+
+
+def test_who_finds_no_room_waits_and_nothing_else_does(where: socket.socket) -> None:
+    """A process that is stuck takes nothing; work ends when it is to, and one that comes later gets who waited."""
+    doorman = Doorman(where)
+    stuck = doorman.line()
+    stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    stuck.send(TAKES)
+    doorman.work(0.05)
+    callers = []
+    while doorman._waiting is None and len(callers) < 2_000:
+        callers.append(socket.create_connection(where.getsockname(), timeout=LIMIT))
+        doorman.work(0.001)
+    assert doorman._waiting is not None
+    begun = time.monotonic()
+    doorman.work(0.1)
+    assert time.monotonic() - begun < 1
+    other = doorman.line()
+    other.send(TAKES)
+    doorman.work(0.2)
+    assert doorman._waiting is None
+    said, handed, _, _ = socket.recv_fds(other, 1, 1)
+    assert said == HANDED
+    with socket.socket(fileno=handed[0]) as taken:
+        assert taken.getpeername() == callers[-1].getsockname()
+    doorman.close()
+    for one in (stuck, other, *callers):
+        one.close()

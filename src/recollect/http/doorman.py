@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import selectors
 import socket
-import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -22,46 +22,51 @@ _PAUSE = 0.01  # seconds, when nobody has room for another
 
 
 class Doorman:
-    """Takes what comes to a listening socket and hands it to the processes behind it, in a thread."""
+    """Takes what comes to a listening socket and hands it to the processes behind it, while it is let work."""
 
     def __init__(self, where: socket.socket) -> None:
         self._where = where
         self._has: dict[socket.socket, int] = {}  # by line, how many connections the process at its end has
+        self._lines: set[socket.socket] = set()
+        self._waiting: socket.socket | None = None  # a caller that nobody has room for
         self._selector = selectors.DefaultSelector()
         self._open = False
-        self._woken, self._wakes = socket.socketpair()
-        self._selector.register(self._woken, selectors.EVENT_READ)
-        self._new: list[socket.socket] = []  # lines that the thread does not know yet
-        self._thread = threading.Thread(target=self._work, name="recollect-doorman", daemon=True)
-        self._thread.start()
+
+    @property
+    def open(self) -> bool:
+        """Whether somebody takes connections."""
+        return self._open
 
     def line(self) -> socket.socket:
         """The end of a new line, for the process that is to take connections over it; close it here after."""
         ours, theirs = socket.socketpair()
         ours.setblocking(False)
-        self._new.append(ours)
-        self._wakes.send(b".")
+        self._lines.add(ours)
+        self._selector.register(ours, selectors.EVENT_READ)
         return theirs
 
-    def close(self) -> None:
-        """Hand over nothing more."""
-        self._wakes.close()
-        self._thread.join()
-
-    def _work(self) -> None:
-        while True:
-            for key, _ in self._selector.select():
+    def work(self, seconds: float) -> None:
+        """Hand over what comes, for so long."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._waiting is not None and self._handed(self._waiting):
+                self._waiting = None
+            for key, _ in self._selector.select(left if self._waiting is None else min(left, _PAUSE)):
                 found = key.fileobj
-                if found is self._where:
-                    self._share_out()
-                elif found is not self._woken:
-                    assert isinstance(found, socket.socket)
+                assert isinstance(found, socket.socket)
+                if found in self._lines:  # still: one may have been given up meanwhile
                     self._hear(found)
-                elif not self._woken.recv(4_096):
-                    self._end()
-                    return
-            while self._new:
-                self._selector.register(self._new.pop(), selectors.EVENT_READ)
+                elif found is self._where and self._waiting is None:
+                    self._share_out()
+            if self._waiting is not None:
+                time.sleep(_PAUSE)
+
+    def close(self) -> None:
+        """Hand over nothing more, in this process; one that was forked from it has its own ends of everything."""
+        self._selector.close()
+        for one in (*self._lines, self._waiting):
+            if one is not None:
+                one.close()
 
     def _hear(self, line: socket.socket) -> None:
         """What a process says; when it is gone it says nothing any more."""
@@ -75,7 +80,7 @@ class Doorman:
             self._forget(line)
             return
         self._has[line] = self._has.get(line, 0) - said.count(ENDED)
-        self._listen(bool(self._has))
+        self._listen()
 
     def _share_out(self) -> None:
         for _ in range(_AT_ONCE):
@@ -83,27 +88,28 @@ class Doorman:
                 caller, _ = self._where.accept()
             except OSError:  # nobody is waiting; or too many files are open, and those who wait go on waiting
                 return
-            with caller:
-                self._hand_over(caller)
-
-    def _hand_over(self, caller: socket.socket) -> None:
-        """To the process with the fewest; when no line has room, wait for one."""
-        while self._has:
-            for line in sorted(self._has, key=self._has.__getitem__):
-                try:
-                    socket.send_fds(line, [HANDED], [caller.fileno()])
-                except BlockingIOError:
-                    continue
-                except OSError:
-                    self._forget(line)
-                    break
-                self._has[line] += 1
+            if not self._handed(caller):
+                self._waiting = caller
                 return
-            else:
-                threading.Event().wait(_PAUSE)
 
-    def _listen(self, wanted: bool) -> None:
+    def _handed(self, caller: socket.socket) -> bool:
+        """Whether a process has got it: the one with the fewest whose line has room."""
+        for line in sorted(self._has, key=self._has.__getitem__):
+            try:
+                socket.send_fds(line, [HANDED], [caller.fileno()])
+            except BlockingIOError:
+                continue
+            except OSError:
+                self._forget(line)
+                continue
+            self._has[line] += 1
+            caller.close()
+            return True
+        return False
+
+    def _listen(self) -> None:
         """Let callers wait where they are while nobody takes them."""
+        wanted = bool(self._has)
         if wanted and not self._open:
             self._selector.register(self._where, selectors.EVENT_READ)
         elif self._open and not wanted:
@@ -112,16 +118,10 @@ class Doorman:
 
     def _forget(self, line: socket.socket) -> None:
         self._selector.unregister(line)
-        line.close()
+        self._lines.discard(line)
         self._has.pop(line, None)
-        self._listen(bool(self._has))
-
-    def _end(self) -> None:
-        lines = [key.fileobj for key in self._selector.get_map().values() if key.fileobj is not self._where]
-        self._selector.close()
-        for line in [*lines, *self._new]:
-            assert isinstance(line, socket.socket)
-            line.close()
+        line.close()
+        self._listen()
 
 
 class Arrivals:

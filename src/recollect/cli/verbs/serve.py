@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 ROLES = ("ingestion", "retrieval", "all")
 PORTS = {"ingestion": 8001, "retrieval": 8002, "all": 8010}
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_TUNABLES = "GLIBC_TUNABLES"
 _NEEDED = ("fastapi", "uvicorn", "httptools", "jinja2", "limits", "prometheus_client")
 
 
@@ -32,27 +35,24 @@ def configure(parser: ArgumentParser) -> None:
     parser.add_argument("--no-worker", action="store_true", help="leave tasks and the bus to `recollect worker`")
     parser.add_argument("--log", action="store_true", help="a line of JSON for every request, on standard error")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
-    parser.add_argument(
-        "--inherit", type=whole, metavar="FD", help="a socket on which another process hands connections over"
-    )
 
 
 def run(args: Namespace, console: Output) -> int:
     _require_packages()
     require_config()
-    from recollect.http.serve import Plan, serve
-
     settings = find_place(args, everywhere=True).loaded.settings
     settings = _chosen(args, settings)
-    workers = 1 if args.inherit is not None else settings.serve_workers
+    if settings.serve_workers > 1:
+        _in_large_pages()
+    from recollect.http.serve import Plan, serve
+
     plan = Plan(
         settings=settings,
         role=args.role,
         hosted=args.hosted,
-        workers=workers,
+        workers=settings.serve_workers,
         works=not args.no_worker,
         logs=args.log or args.hosted,
-        inherited=args.inherit,
         as_json=console.json,
         opens=args.open,
     )
@@ -76,6 +76,17 @@ def _chosen(args: Namespace, settings: Settings) -> Settings:
     port = args.port if args.port is not None else settings.serve_port or PORTS[args.role]
     workers = args.workers or settings.serve_workers
     return replace(settings, serve_host=host, serve_port=port, serve_workers=workers)
+
+
+def _in_large_pages() -> None:
+    """Begin anew as a program whose memory lies in large pages, on Linux, unless somebody said otherwise.
+
+    Every question goes through all of the model's weights, and there they are found quicker. glibc asks the kernel for
+    them when it is told so before a program starts.
+    """
+    if sys.platform == "linux" and _TUNABLES not in os.environ:
+        words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:]]
+        os.execve(sys.executable, words, {**os.environ, _TUNABLES: "glibc.malloc.hugetlb=1"})  # noqa: S606 - ourselves
 
 
 def _require_packages() -> None:
