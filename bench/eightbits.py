@@ -79,7 +79,7 @@ def main() -> None:
         for question in questions[:AGAIN]:
             quick.search(question, 1)
         for count in ASKED:
-            looked = [quick._likely(one, count) for one in questions]
+            looked = [quick._likely(quick._asked(one), count) for one in questions]
             few = median(size if places is None else len(places) for places in looked)
             long, truth = timed(exact, questions, count)
             short, found = timed(quick, questions, count)

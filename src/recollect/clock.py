@@ -15,6 +15,7 @@ from recollect.errors import InvalidInput
 Clock = Callable[[], datetime]
 TimeLike = datetime | str | int | float
 
+_DAY = timedelta(days=1)
 _AGES = (  # upper bound in seconds, unit in seconds, name
     (3600, 60, "minute"),
     (86400, 3600, "hour"),
@@ -59,7 +60,7 @@ def from_iso(text: str) -> datetime:
 
 def age_days(moment: datetime, at: datetime) -> float:
     """Days from `moment` to `at`; never negative."""
-    return max(0.0, (at - moment) / timedelta(days=1))
+    return max(0.0, (at - moment) / _DAY)
 
 
 def age_label(moment: datetime, at: datetime) -> str:

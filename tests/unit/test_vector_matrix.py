@@ -141,7 +141,7 @@ def test_eight_bits_miss_nothing_and_change_nothing(seed: int, like: str, scaled
     query = made[seed % len(made)].astype(np.float32) + wild("noise", 1, 48, seed + 1)[0] / np.float32(4)
     for _ in range(AGAIN):
         quick.view.search(query, limit)
-    assert quick.view._likely(query, limit) is not None, "or nothing is proved here"
+    assert quick.view._likely(quick.view._asked(query), limit) is not None, "or nothing is proved here"
     exact.view._coarse.asked = -(10**9)
     assert quick.view.search(query, limit) == exact.view.search(query, limit)
 
@@ -166,7 +166,7 @@ def test_few_of_many_are_compared_exactly() -> None:
     halves, matrix = crowded(8_000, 384), VectorMatrix(384)
     docs, one = np.arange(len(halves), dtype=np.int64), np.ones(len(halves), dtype=np.int64)
     matrix.put(1, docs, one, one, [halves])
-    looked = [matrix.view._likely(each.astype(np.float32), 10) for each in halves[:200:10]]
+    looked = [matrix.view._likely(matrix.view._asked(each.astype(np.float32)), 10) for each in halves[:200:10]]
     assert looked[: AGAIN - 1] == [None] * (AGAIN - 1), "who asks once or twice has nothing made for them"
     assert all(places is not None and 10 <= len(places) < len(halves) / 20 for places in looked[AGAIN - 1 :])
 
@@ -188,7 +188,7 @@ def test_what_came_later_is_coded_too_and_what_went_is_let_go_of(monkeypatch: py
         put(matrix, stamp, new, sorted(truth))
         for _ in range(AGAIN):
             matrix.view.search(query, 5)
-        assert matrix.view._likely(query, 5) is not None
+        assert matrix.view._likely(matrix.view._asked(query), 5) is not None
         is_right(matrix.view, truth)
 
 

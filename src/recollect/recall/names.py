@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
 _READ_WORDS = 200
@@ -26,11 +27,18 @@ class Words:
 
     def says(self, name: str) -> bool:
         """Whether the question says this name."""
-        wanted = [_singular(word) for word in _WORD.findall(name.casefold())]
-        if len("".join(wanted)) < _SHORTEST or wanted[0][:_SAME_START] not in self.starts:
+        wanted = _words_in(name)
+        if not wanted or wanted[0][:_SAME_START] not in self.starts:
             return False
         starts = range(len(self.words) - len(wanted) + 1)
         return any(all(map(_same, wanted, self.words[start:])) for start in starts)
+
+
+@lru_cache(maxsize=4_096)
+def _words_in(name: str) -> tuple[str, ...]:
+    """The words of a name, none if it is too short; the same few names stand on many memories."""
+    words = tuple(map(_singular, _WORD.findall(name.casefold())))
+    return words if len("".join(words)) >= _SHORTEST else ()
 
 
 def words_of(text: str) -> Words:

@@ -73,8 +73,8 @@ class PostgresSearch(RowSearch):
     ) -> list[Match]:
         with self._db.read(scope) as tx:
             rows = tx.rows
-            words = _words(terms)
-            if rows is None or not words or not _size(tx, tier)[0]:
+            words = _words(terms) if rows is not None and _size(tx, tier)[0] else []
+            if rows is None or not words:
                 return []
             if where is None:
                 best = self._by_words(tx, rows, tier, words, rarest, limit)

@@ -102,6 +102,7 @@ class VectorView:
         self._order = np.argsort(docs, kind="stable")
         self._sorted = docs[self._order]
         self._latest: tuple[Matrix, Matrix] | None = None
+        self._latest_asked: tuple[Matrix, Asked] | None = None
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -112,11 +113,12 @@ class VectorView:
 
     def search(self, query: Matrix, limit: int) -> list[tuple[int, float]]:
         """The best documents and their cosines, best first; ties by document."""
-        places = self._likely(query, limit)
+        asked = self._asked(query)
+        places = self._likely(asked, limit)
         if places is None:
             docs, scores = self.docs, self._scores(query)
         else:
-            docs, scores = self.docs[places], self._cosines(self._asked(query), places)
+            docs, scores = self.docs[places], self._cosines(asked, places)
         best = np.arange(len(scores)) if limit >= len(scores) else np.flatnonzero(scores >= _least(scores, limit))
         best = best[np.lexsort((docs[best], -scores[best]))][:limit]
         return list(zip(docs[best].tolist(), scores[best].tolist(), strict=True))
@@ -151,7 +153,7 @@ class VectorView:
         here = self._sorted[at] == asked
         return asked[here].tolist(), self._order[at[here]]
 
-    def _likely(self, query: Matrix, limit: int) -> NDArray[np.int64] | None:
+    def _likely(self, asked: Asked, limit: int) -> NDArray[np.int64] | None:
         """Where the documents are that may be the nearest, as far as eight bits tell; None: all have to be compared."""
         if len(self.rows) <= FEW or limit * 2 * _GROUP > len(self.docs):
             return None
@@ -159,13 +161,15 @@ class VectorView:
         if self._coarse.asked < AGAIN:
             return None
         codes, steps, error = self._coarse.of(self.rows, self.factors)
-        halves, factor = self._asked(query)
-        whole = halves.astype(np.float32) * np.float32(factor)
-        (code,), (step,), wrong = coded(whole[None, :])
+        whole = asked.halves.astype(np.float32) * np.float32(asked.factor)
+        step = np.abs(whole).max() / np.float32(127)
         if not step:
             return None
+        code = np.rint(whole / step)
+        missed = whole - code * step
+        wrong = float(np.sqrt(np.dot(missed, missed)))
         flat = np.empty(len(codes), dtype=np.float32)
-        np.multiply(_products(codes, code), steps, out=flat, casting="same_kind")
+        np.multiply(_products(codes, code.astype(np.int8)), steps, out=flat, casting="same_kind")
         near = self._of_documents(flat, self.bounds, self.live)
         # Each row is off by `error` times the question's length, and the question by `wrong` times the row's, which is
         # one but for what rounding made of it. What a document is given for its rows is off by no more than they are.
@@ -180,16 +184,20 @@ class VectorView:
         return latest[1]
 
     def _asked(self, query: Matrix) -> Asked:
-        halves = query.astype(np.float16)
-        if not self.scaled:
-            return Asked(halves, 1.0)
-        (length,) = _lengths(halves[None, :])
-        return Asked(halves, 1.0 / length) if 0.0 < length < np.inf else Asked(np.zeros_like(halves), 0.0)
+        """The question as it is compared; remembered, since the question at hand is compared several times."""
+        latest = self._latest_asked
+        if latest is None or latest[0] is not query:
+            latest = self._latest_asked = (query, _rounded(query, scaled=self.scaled))
+        return latest[1]
 
     def _cosines(self, asked: Asked, places: NDArray[np.int64] | None = None) -> Matrix:
         """The cosines of the documents at these places, or of all."""
         if places is None:
             return self._of_documents(_dot(self.rows, asked) * self.factors, self.bounds, self.live)
+        if self.live == len(self.bounds):  # a row each
+            rows = self.bounds[places, 0]
+            found: Matrix = _dot(self.rows[rows], asked) * self.factors[rows]
+            return found
         rows, bounds = _gathered(self.bounds[places])
         return self._of_documents(_dot(self.rows[rows], asked) * self.factors[rows], bounds, len(rows))
 
@@ -292,6 +300,14 @@ class VectorMatrix:
             room = _room(self._used + more)
             self._rows = _grown(self._rows, self._used, room)
             self._factors = _grown(self._factors, self._used, room)
+
+
+def _rounded(query: Matrix, *, scaled: bool) -> Asked:
+    halves = query.astype(np.float16)
+    if not scaled:
+        return Asked(halves, 1.0)
+    (length,) = _lengths(halves[None, :])
+    return Asked(halves, 1.0 / length) if 0.0 < length < np.inf else Asked(np.zeros_like(halves), 0.0)
 
 
 def coded(rows: Matrix) -> tuple[Codes, Matrix, float]:

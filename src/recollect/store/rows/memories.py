@@ -23,6 +23,7 @@ from recollect.store.rows.tasks import put_flood_watch
 from recollect.store.rows.tx import Database, Rows, Tx, ensure_project, project_row
 from recollect.text import content_hash, dedup_key
 
+_EMPTY = "[]"
 _PROJECT = 3  # of the columns of `memory_rows`
 _WORDED = ("kind", "content", "why", "tags", "importance", "confidence")
 _INDEXED = ("content", "why", "tags")
@@ -417,36 +418,28 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
         importance=importance,
         confidence=confidence,
         session=session,
-        evidence=tuple(Evidence(**span) for span in _list(evidence)),
-        anchors=tuple(_list(anchors)),
+        evidence=() if evidence == _EMPTY else tuple(Evidence(**span) for span in json.loads(evidence)),
+        anchors=() if anchors == _EMPTY else tuple(json.loads(anchors)),
         meta={} if meta == "{}" else json.loads(meta),
         version=version,
-        accessed_at=_time(accessed),
+        accessed_at=None if accessed is None else from_iso(accessed),
         access_count=reads,
         superseded_by=successor,
-        superseded_at=_time(superseded),
-        expires_at=_time(expires),
-        archived_at=_time(archived),
-        deleted_at=_time(deleted),
+        superseded_at=None if superseded is None else from_iso(superseded),
+        expires_at=None if expires is None else from_iso(expires),
+        archived_at=None if archived is None else from_iso(archived),
+        deleted_at=None if deleted is None else from_iso(deleted),
         trust=trust,
         maker=maker,
         slot=slot,
-        confirmed_at=_time(confirmed),
+        confirmed_at=None if confirmed is None else from_iso(confirmed),
     )
-
-
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else from_iso(text)
 
 
 @lru_cache(maxsize=4_096)
 def _tags(text: str) -> tuple[str, ...]:
     """The same few stand on many memories."""
-    return tuple(_list(text))
-
-
-def _list(text: str) -> list[Any]:
-    return [] if text == "[]" else list(json.loads(text))
+    return tuple(json.loads(text))
 
 
 def params_of(memory: Memory) -> dict[str, object]:
