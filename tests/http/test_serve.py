@@ -209,6 +209,32 @@ def test_processes_end_with_the_one_that_looks_after_them(start: Start) -> None:
     assert not [child for child in left if Path(f"/proc/{child}").exists()]
 
 
+def test_processes_that_serve_together_have_one_model(start: Start, minilm_dir: Path) -> None:
+    """Its weights lie in memory once, however many answer, and each of them embeds questions with them."""
+    service = start("--workers", "2", env={**os.environ, "RECOLLECT_MODEL_DIR": str(minilm_dir)})
+    with service.client() as client:
+        client.post("/ingest", json={"content": "The deploy goes out on Thursdays.", "content_type": "fact"})
+        until = time.monotonic() + LIMIT
+        while client.get("/health").json()["pending_vectors"] and time.monotonic() < until:
+            time.sleep(0.1)
+    children = children_of(service.process.pid)
+    for _ in range(4):  # a connection each: they are shared out
+        with service.client() as client:
+            assert client.post("/memory/search", json={"query": "when do we deploy"}).json()["mode"] == "hybrid"
+    for child in children:
+        facts = dict(line.split(":") for line in Path(f"/proc/{child}/smaps_rollup").read_text().splitlines()[1:])
+        assert int(facts["Shared_Dirty"].split()[0]) > 50_000, "kB: both models and what was made before"
+
+
+def test_where_none_can_begin_one_says_why(tmp_path: Path, own_home: Path) -> None:
+    nowhere = "postgresql://ann@127.0.0.1:1/nothing"
+    words = [sys.executable, "-m", "recollect", "serve", "--workers", "2", "--port", "0", "--data-dir", str(tmp_path)]
+    env = {**os.environ, "RECOLLECT_DATABASE_URL": nowhere}
+    done = subprocess.run(words, capture_output=True, text=True, env=env, timeout=LIMIT)
+    assert done.returncode == 1
+    assert done.stderr.count("error: No connection to") == 1
+
+
 def children_of(pid: int) -> list[int]:
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return [int(child) for child in found]

@@ -58,20 +58,22 @@ class Workers:
                 self._end()
 
     def _keep_up(self, ready: Callable[[], None]) -> socket.socket | None:
-        answered = False
+        answers = told = False
         while not self._stopping:
-            while len(self._pids) < self._number and time.monotonic() >= self._next:
+            # One goes before the others: where none can begin, one says why.
+            while len(self._pids) < (self._number if answers else 1) and time.monotonic() >= self._next:
                 line = self._fork()
                 if line is not None:
                     return line
+            if answers and not told:
+                told = True
+                ready()
             self._doorman.work(_LOOK_SECONDS)
             failed = self._ended()
-            if failed and not answered:
-                self.code = failed[0]  # it has said why
+            if failed and not answers:
+                self.code = failed[0]
                 return None
-            if not answered and self._doorman.open and not self._stopping:
-                answered = True
-                ready()
+            answers = answers or self._doorman.open
         return None
 
     def _stop(self, *_: object) -> None:
