@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -168,8 +168,8 @@ class Loaded:
     config_file: Path
 
 
-def environment() -> Mapping[str, str]:
-    """The variables of this process, for what looks where other programs keep their files."""
+def environment() -> MutableMapping[str, str]:
+    """The variables of this process, for what looks where other programs keep their files, or tells them something."""
     return os.environ
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from recollect.http.doorman import Doorman
 from recollect.http.listening import LAST_SECONDS
 from recollect.metrics import FOLDER_VARIABLE, forget_process
+from recollect.settings import environment
 
 if TYPE_CHECKING:
     from recollect.models.port import Embedder
@@ -40,7 +41,7 @@ class Workers:
         self.code = 0  # with which this process is to end
         self._where, self._number = where, number
         self._folder = tempfile.mkdtemp(prefix="recollect-metrics-")
-        os.environ[FOLDER_VARIABLE] = self._folder  # of all of them
+        environment()[FOLDER_VARIABLE] = self._folder  # of all of them
         self._doorman = Doorman(where)
         self._pids: set[int] = set()
         self._next = 0.0  # when another may be made

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from recollect.cli.opening import find_place, require_config
 from recollect.cli.values import whole
 from recollect.errors import InvalidInput
+from recollect.settings import environment
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -84,9 +85,9 @@ def _in_large_pages() -> None:
     Every question goes through all of the model's weights, and there they are found quicker. glibc asks the kernel for
     them when it is told so before a program starts.
     """
-    if sys.platform == "linux" and _TUNABLES not in os.environ:
+    if sys.platform == "linux" and _TUNABLES not in environment():
         words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:]]
-        os.execve(sys.executable, words, {**os.environ, _TUNABLES: "glibc.malloc.hugetlb=1"})  # noqa: S606 - ourselves
+        os.execve(sys.executable, words, {**environment(), _TUNABLES: "glibc.malloc.hugetlb=1"})  # noqa: S606 - ourselves
 
 
 def _require_packages() -> None:
