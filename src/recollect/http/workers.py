@@ -84,20 +84,30 @@ class Workers:
         """Make another; its line, in that one."""
         line, looks_after = self._doorman.line(), os.getpid()
         signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)  # until it is clear whose signal it is
-        pid = os.fork()
-        if pid:
+        try:
+            pid = os.fork()
+        except OSError:  # no room for another now; as long as one answers, that can wait
+            if not self._pids:
+                raise
+            pid, self._next = -1, time.monotonic() + AGAIN_SECONDS
+        if pid == 0:
+            self._become_one(looks_after)
+        elif pid > 0:
             self._pids.add(pid)
-            line.close()
-        else:
-            # In a group of its own: Ctrl-C is for who looks after it. Told twice, it would not finish.
-            os.setpgid(0, 0)
-            for number in _ENDS:
-                signal.signal(number, signal.SIG_DFL)
-            self._doorman.close()
-            self._where.close()
-            threading.Thread(target=_end_with, args=(looks_after,), name="recollect-parent", daemon=True).start()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
-        return None if pid else line
+        if pid == 0:
+            return line
+        line.close()
+        return None
+
+    def _become_one(self, looks_after: int) -> None:
+        """What a process does first that was just made."""
+        os.setpgid(0, 0)  # a group of its own: Ctrl-C is for who looks after it. Told twice, it would not finish
+        for number in _ENDS:
+            signal.signal(number, signal.SIG_DFL)
+        self._doorman.close()
+        self._where.close()
+        threading.Thread(target=_end_with, args=(looks_after,), name="recollect-parent", daemon=True).start()
 
     def _ended(self) -> list[int]:
         """With which codes some of them have ended meanwhile; they are made again in a moment."""

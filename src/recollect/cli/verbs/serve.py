@@ -86,8 +86,8 @@ def _in_large_pages() -> None:
     them when it is told so before a program starts.
     """
     if sys.platform == "linux" and _TUNABLES not in environment():
-        words = [sys.executable, "-P", "-m", "recollect", *sys.argv[1:]]
-        os.execve(sys.executable, words, {**environment(), _TUNABLES: "glibc.malloc.hugetlb=1"})  # noqa: S606 - ourselves
+        words = [sys.executable, *sys.orig_argv[1:]]  # exactly as it was called
+        os.execve(sys.executable, words, {**environment(), _TUNABLES: "glibc.malloc.hugetlb=1"})  # noqa: S606
 
 
 def _require_packages() -> None:
