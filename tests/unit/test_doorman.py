@@ -70,6 +70,7 @@ def where() -> Iterator[socket.socket]:
 @pytest.fixture
 def door(where: socket.socket) -> Iterator[tuple[Doorman, tuple[str, int]]]:
     doorman, over = Doorman(where), threading.Event()
+    doorman.begin()
 
     def work() -> None:
         while not over.is_set():
@@ -141,9 +142,28 @@ def test_closing_ends_the_lines(where: socket.socket) -> None:
     line.close()
 
 
+def test_nobody_is_let_in_before_it_begins(where: socket.socket) -> None:
+    """Callers stay with the process they came to first: they wait until there are all of them to choose from."""
+    doorman = Doorman(where)
+    first, second = doorman.line(), doorman.line()
+    callers = [socket.create_connection(where.getsockname(), timeout=LIMIT) for _ in range(4)]
+    first.send(TAKES)
+    doorman.work(0.05)
+    assert (doorman.takers, sum(doorman._has.values())) == (1, 0)
+    second.send(TAKES)
+    doorman.work(0.05)
+    doorman.begin()
+    doorman.work(0.1)
+    assert sorted(doorman._has.values()) == [2, 2]
+    doorman.close()
+    for one in (first, second, *callers):
+        one.close()
+
+
 def test_who_finds_no_room_waits_and_nothing_else_does(where: socket.socket) -> None:
     """A process that is stuck takes nothing; work ends when it is to, and one that comes later gets who waited."""
     doorman = Doorman(where)
+    doorman.begin()
     stuck = doorman.line()
     stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
     stuck.send(TAKES)

@@ -30,12 +30,17 @@ class Doorman:
         self._lines: set[socket.socket] = set()
         self._waiting: socket.socket | None = None  # a caller that nobody has room for
         self._selector = selectors.DefaultSelector()
-        self._open = False
+        self._begun = self._open = False
 
     @property
-    def open(self) -> bool:
-        """Whether somebody takes connections."""
-        return self._open
+    def takers(self) -> int:
+        """How many processes take connections."""
+        return len(self._has)
+
+    def begin(self) -> None:
+        """Let callers in from now on."""
+        self._begun = True
+        self._listen()
 
     def line(self) -> socket.socket:
         """The end of a new line, for the process that is to take connections over it; close it here after."""
@@ -109,7 +114,7 @@ class Doorman:
 
     def _listen(self) -> None:
         """Let callers wait where they are while nobody takes them."""
-        wanted = bool(self._has)
+        wanted = self._begun and bool(self._has)
         if wanted and not self._open:
             self._selector.register(self._where, selectors.EVENT_READ)
         elif self._open and not wanted:

@@ -8,6 +8,7 @@ and opens nothing: what must not cross a fork is made after it. One that ends be
 from __future__ import annotations
 
 import gc
+import math
 import os
 import shutil
 import signal
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from recollect.settings import Settings
 
 AGAIN_SECONDS = 1.0  # how long a process that ended is waited for before it is made again
-_LOOK_SECONDS = 0.2
+LATE_SECONDS = 10.0  # how long the others are waited for once one could answer
+_LOOK_SECONDS = 0.1
 _ENDS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -59,22 +61,26 @@ class Workers:
                 self._end()
 
     def _keep_up(self, ready: Callable[[], None]) -> socket.socket | None:
-        answers = told = False
+        first_at, begun = math.inf, False  # when the first could answer, and whether callers are let in
         while not self._stopping:
             # One goes before the others: where none can begin, one says why.
-            while len(self._pids) < (self._number if answers else 1) and time.monotonic() >= self._next:
+            while len(self._pids) < (1 if first_at == math.inf else self._number) and time.monotonic() >= self._next:
                 line = self._fork()
                 if line is not None:
                     return line
-            if answers and not told:
-                told = True
-                ready()
             self._doorman.work(_LOOK_SECONDS)
             failed = self._ended()
-            if failed and not answers:
+            if first_at == math.inf and failed:
                 self.code = failed[0]
                 return None
-            answers = answers or self._doorman.open
+            if first_at == math.inf and self._doorman.takers:
+                first_at = time.monotonic()
+            # Callers stay where they first went: nobody is let in until there are all of them to choose from.
+            late = time.monotonic() > first_at + LATE_SECONDS
+            if not begun and (self._doorman.takers == self._number or late):
+                begun = True
+                self._doorman.begin()
+                ready()
         return None
 
     def _stop(self, *_: object) -> None:
