@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,7 +19,7 @@ PROGRAM = textwrap.dedent("""
     from recollect.http import workers
     from recollect.http.doorman import TAKES
 
-    workers.AGAIN_SECONDS = 0.05
+    workers.AGAIN_SECONDS, workers.LATE_SECONDS = 0.05, 2.0
     fork, tries, refused = os.fork, [0], [int(number) for number in sys.argv[1:]]
 
     def sometimes():
@@ -44,9 +45,12 @@ PROGRAM = textwrap.dedent("""
 def looking_after(*refused: int) -> Iterator[subprocess.Popen[str]]:
     words = [sys.executable, "-c", PROGRAM, *map(str, refused)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        last = threading.Timer(LIMIT, process.kill)  # what it never says is not waited for without end
+        last.start()
         try:
             yield process
         finally:
+            last.cancel()
             process.terminate()
             process.wait(LIMIT)
 
@@ -68,6 +72,20 @@ def test_where_there_is_no_room_for_another_one_answers_meanwhile() -> None:
         process.terminate()
         assert said(process, "ended") == "0 4"
         assert process.wait(LIMIT) == 0
+
+
+@pytest.mark.slow
+def test_it_is_ready_when_all_of_them_take_connections() -> None:
+    with looking_after() as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline().split()[0] for _ in range(3)] == ["one", "one", "ready"]
+
+
+@pytest.mark.slow
+def test_one_that_does_not_come_is_not_waited_for_without_end() -> None:
+    with looking_after(*range(2, 1_000)) as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline().split()[0] for _ in range(2)] == ["one", "ready"]
 
 
 @pytest.mark.slow

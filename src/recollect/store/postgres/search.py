@@ -73,8 +73,10 @@ class PostgresSearch(RowSearch):
     ) -> list[Match]:
         with self._db.read(scope) as tx:
             rows = tx.rows
-            words = _words(terms) if rows is not None and _size(tx, tier)[0] else []
-            if rows is None or not words:
+            if rows is None or not _size(tx, tier)[0]:
+                return []
+            words = _words(terms)
+            if not words:
                 return []
             if where is None:
                 best = self._by_words(tx, rows, tier, words, rarest, limit)
