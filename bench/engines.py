@@ -29,7 +29,8 @@ from recollect.ids import uuid7
 from recollect.model import Memory, Scope
 from recollect.settings import Settings
 from recollect.store.opening import open_store
-from recollect.store.port import Ages, Filter
+from recollect.store.ports.keeping import Ages
+from recollect.store.ports.memories import Filter
 
 SCOPE = Scope("bench", "ann")
 DIM = 384

@@ -32,7 +32,7 @@ from recollect.facade import Recollect
 from recollect.ids import uuid7
 from recollect.model import TIERS, Memory, Scope, Tier
 from recollect.models.port import Embedder, for_questions
-from recollect.store.port import Waiting
+from recollect.store.ports.search import Waiting
 
 ROOT = Path(__file__).resolve().parent.parent
 OURS = Scope("bench", "us")

@@ -51,9 +51,10 @@ from recollect.pipeline.digests import digest_due
 from recollect.recall.meaning import UNSET
 from recollect.serving import Serving
 from recollect.settings import Settings, load
-from recollect.store.learnport import Pattern, Sighting
 from recollect.store.opening import open_store
-from recollect.store.port import Seen, Store
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.learn import Pattern, Sighting
 from recollect.web.address import link_to
 from recollect.web.app import Served, create_served
 from recollect.web.routes.patterns import EVERYWHERE
@@ -235,7 +236,7 @@ def put_rest(settings: Settings, scope: Scope) -> tuple[tuple[str, str], str]:
 
 def known(store: Store, scope: Scope, asks: int, rollout: tuple[str, str], body: str) -> Known:
     """Ids and questions, as many as are asked for."""
-    from recollect.store.port import Filter
+    from recollect.store.ports.memories import Filter
 
     corpus = Corpus(11)
     found = store.memories.find(scope, Filter(now=now()), limit=max(200, asks))

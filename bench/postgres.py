@@ -33,7 +33,8 @@ from recollect import Recollect
 from recollect.clock import now
 from recollect.model import Memory, Scope
 from recollect.settings import Settings
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.sqlite.store import SqliteStore

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from recollect.errors import InvalidInput
 from recollect.settings import Settings, environment
-from recollect.store.queueport import TASK_KINDS
+from recollect.store.ports.queue import TASK_KINDS
 from recollect.version import __version__
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import pytest
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Context, Event, Gist, Memory, MemoryVersion, Recall, Session
-from recollect.store.port import Health, Receipt
+from recollect.store.ports.keeping import Health, Receipt
 from recollect.text import estimate_tokens
 
 pytestmark = pytest.mark.slow

@@ -180,7 +180,7 @@ def test_the_client_is_loaded_only_when_an_address_is_opened(tmp_path: Path) -> 
 
 
 def test_the_methods_are_the_same_and_explain_themselves() -> None:
-    shared = {name for name in vars(Recollect) if not name.startswith("_")} & {
+    shared = {name for name in dir(Recollect) if not name.startswith("_")} & {
         name for name in vars(Client) if not name.startswith("_")
     }
     assert len(shared) >= 23

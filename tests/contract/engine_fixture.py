@@ -20,7 +20,7 @@ from recollect.store.port import Store
 from tests.contract.samples import ANN, TINY, embed_waiting, memory, talk
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
     from tests.services.stores import Emptied
 
 NEEDS = {"lancedb": "lancedb", "qdrant": "qdrant_client"}

@@ -18,10 +18,13 @@ from recollect.errors import RecollectError
 from recollect.ids import stable_key
 from recollect.model import TIERS, Cost, Memory, Scope, Session
 from recollect.store import port, portable
-from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
-from recollect.store.port import Caps, Charge, Distillation, Filter, Seen, Store
-from recollect.store.relationport import Run, Step
-from recollect.store.useport import Feedback, Injection, OwnRanking
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.distill import Caps, Charge, Distillation
+from recollect.store.ports.learn import Pattern, PatternVersion, Rollout, Sighting
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.relations import Run, Step
+from recollect.store.ports.use import Feedback, Injection, OwnRanking
 from tests.contract.samples import LATER, T0, by_words, embed_waiting, event, gist, memory, talk
 
 OWNERS = (Scope("acme", "ann"), Scope("acme", "bob"), Scope("other", "ann"))

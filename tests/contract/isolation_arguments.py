@@ -18,12 +18,16 @@ from recollect.capture.bodies import body_of
 from recollect.clock import iso
 from recollect.distill.digest import digest_of
 from recollect.model import TIERS, Session
-from recollect.store.browseport import Mark, SessionFilter
-from recollect.store.insightport import RecallDay, Window
-from recollect.store.learnport import Sighting, SignalState
-from recollect.store.port import Charge, Distillation, Filter, Proposal, Seen, Store, Weighing
-from recollect.store.relationport import Run, Step
-from recollect.store.useport import Feedback, Injection, OwnRanking
+from recollect.store.port import Store
+from recollect.store.ports.browse import Mark, SessionFilter
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.contexts import Proposal
+from recollect.store.ports.distill import Charge, Distillation
+from recollect.store.ports.insights import RecallDay, Window
+from recollect.store.ports.learn import Sighting, SignalState
+from recollect.store.ports.memories import Filter, Weighing
+from recollect.store.ports.relations import Run, Step
+from recollect.store.ports.use import Feedback, Injection, OwnRanking
 from tests.contract.isolation import METHODS, PLENTY, WALRUS, Place, pattern_of, rollout_of, run_of
 from tests.contract.samples import LATER, T0, TINY, event, gist, minute
 

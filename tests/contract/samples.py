@@ -9,7 +9,9 @@ from typing import Any
 from recollect.ids import stable_key, uuid7
 from recollect.model import ROLES, Event, Gist, Memory, Scope, Tier
 from recollect.models.tiny import TinyEmbedder
-from recollect.store.port import Document, Filter, Match, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Document, Match
 from recollect.store.searchtext import query_terms
 
 T0 = datetime(2026, 3, 1, 12, tzinfo=UTC)

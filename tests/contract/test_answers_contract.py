@@ -10,7 +10,7 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.model import Scope
 from recollect.store.port import Store
-from recollect.store.queueport import ANSWERING, PLAIN, Answered
+from recollect.store.ports.queue import ANSWERING, PLAIN, Answered
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, memory, minute, talk
 from tests.contract.terms_fixture import Outside
 from tests.contract.terms_fixture import outside as outside

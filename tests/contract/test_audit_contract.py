@@ -13,7 +13,10 @@ import pytest
 
 from recollect.errors import InvalidInput, QuotaExceeded, ScopeError, StoreError, StoreUnavailable
 from recollect.model import Scope, Session
-from recollect.store.port import Ages, Chain, Limits, Store
+from recollect.store.port import Store
+from recollect.store.ports.access import Limits
+from recollect.store.ports.audit import Chain
+from recollect.store.ports.keeping import Ages
 from recollect.store.rows.audit import Note, audit_many
 from recollect.store.signing import Signer
 from recollect.store.sqlite.store import SqliteStore

@@ -12,9 +12,10 @@ from recollect.distill.digest import digest_of
 from recollect.errors import StoreCorrupt
 from recollect.ids import stable_key
 from recollect.model import NO_PROJECT, Cost, Scope, Session
-from recollect.store.browseport import Choices, Extent, Mark, New, SessionFilter
-from recollect.store.port import Seen, Store
-from recollect.store.useport import Injection
+from recollect.store.port import Store
+from recollect.store.ports.browse import Choices, Extent, Mark, New, SessionFilter
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.use import Injection
 from tests.contract.samples import ANN, BOB, EVE, T0, event, gist, memory, minute, talk
 
 EVERY = SessionFilter()

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from recollect.capture.bodies import body_of
 from recollect.model import Scope, Session
-from recollect.store.port import Seen, Store
-from recollect.store.statsport import Captured, Source, Withheld
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.stats import Captured, Source, Withheld
 from tests.contract.samples import ANN, BOB, EVE, T0, event, minute
 
 

@@ -12,7 +12,8 @@ from recollect.distill.digest import DIGEST_VERSION, digest_of
 from recollect.errors import NotFound, ScopeError
 from recollect.ids import stable_key
 from recollect.model import Cost, Event, Scope, Session
-from recollect.store.port import Seen, Store
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
 from tests.contract.samples import LATER, T0, event, minute
 
 ANN = Scope("acme", "ann")

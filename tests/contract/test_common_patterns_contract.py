@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from recollect.model import Scope
-from recollect.store.learnport import LEAST_USERS, CommonPattern
 from recollect.store.port import Store
+from recollect.store.ports.learn import LEAST_USERS, CommonPattern
 from recollect.store.postgres.store import PostgresStore
 from tests.contract.samples import T0, talk
 from tests.contract.test_patterns_contract import pattern

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import ANN, BOB, LATER, NOW, by_words, memory, minute, talk
 
 MANY, BEST = 1_500, 20

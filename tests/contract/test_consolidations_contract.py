@@ -12,8 +12,10 @@ import pytest
 from recollect.clock import iso
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Memory, Scope
-from recollect.store.port import Ages, Filter, Store
-from recollect.store.relationport import Relation, Run, Step
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Ages
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.relations import Relation, Run, Step
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, gist, memory, talk
 
 RUN = Run("run-1", LATER, memories=9, by="ann")

@@ -19,7 +19,9 @@ from recollect.ids import uuid7
 from recollect.model import COMMONS, KEEPER, Memory, Scope
 from recollect.settings import load
 from recollect.store import portable
-from recollect.store.port import Filter, Proposal, Store
+from recollect.store.port import Store
+from recollect.store.ports.contexts import Proposal
+from recollect.store.ports.memories import Filter
 from tests.contract import isolation
 from tests.contract.isolation import SCOPED
 from tests.contract.isolation_arguments import arguments

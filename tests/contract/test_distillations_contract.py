@@ -9,7 +9,10 @@ import pytest
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Evidence, Memory, Session
 from recollect.store import portable
-from recollect.store.port import Ages, Distillation, Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.distill import Distillation
+from recollect.store.ports.keeping import Ages
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import ANN, BOB, LATER, NOW, T0, memory, minute, talk
 
 S = "claude:1"

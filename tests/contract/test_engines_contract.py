@@ -14,7 +14,8 @@ from recollect.model import TIERS, Tier
 from recollect.models.tiny import TinyEmbedder
 from recollect.store.engines.attached import connect
 from recollect.store.engines.port import Embedded, Engine, EngineFailed, VectorIndex
-from recollect.store.port import Ages, Store
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Ages
 from recollect.store.postgres.store import PostgresStore
 from tests.contract.engine_fixture import Beside, asked, clustered, fill, settings_for
 from tests.contract.engine_fixture import beside as beside
@@ -37,7 +38,7 @@ from tests.contract.samples import (
 )
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 AGES = Ages(archive_before=T0, archive_reads=0, redact_before=T0, purge_before=T0)
 DIM = 32

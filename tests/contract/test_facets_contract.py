@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 from recollect.errors import NotFound
 from recollect.model import Memory, Scope
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.stats import Facets
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.rows import facets
 from recollect.store.sqlite.store import SqliteStore
-from recollect.store.statsport import Facets
 from tests.contract.samples import ANN, BOB, LATER, NOW, T0, memory, talk
 
 EVERYTHING = replace(NOW, archived=True, history=True)

@@ -17,7 +17,11 @@ from recollect.capture.bodies import body_of
 from recollect.errors import RecollectError
 from recollect.ids import stable_key, uuid7
 from recollect.model import TIERS, Memory, Scope, Session, Tier
-from recollect.store.port import Caps, Charge, Filter, Seen, Store, TermWeights
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.distill import Caps, Charge
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import TermWeights
 from recollect.store.postgres.tx import PostgresTx
 from recollect.store.sqlite.database import SqliteTx
 from recollect.store.sqlite.store import SqliteStore

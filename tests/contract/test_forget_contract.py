@@ -12,7 +12,9 @@ from recollect.errors import NotFound
 from recollect.model import TIERS, Scope
 from recollect.store import copies, portable
 from recollect.store.copies import Copy
-from recollect.store.port import Filter, Held, Receipt, Store
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Held, Receipt
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import (
     ANN,
     BOB,

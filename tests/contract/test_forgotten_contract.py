@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from recollect.model import Scope
-from recollect.store.port import Ages, Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Ages
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import ANN, BOB, EVE, LATER, memory, minute
 
 EVERY = Filter(now=LATER, archived=True, history=True)

@@ -9,7 +9,9 @@ from typing import Any
 from recollect.distill.digest import digest_of
 from recollect.ids import stable_key
 from recollect.model import Cost, Scope, Session
-from recollect.store.insightport import (
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.insights import (
     KEPT_DAYS,
     FlavorCoverage,
     MemoryDay,
@@ -24,7 +26,6 @@ from recollect.store.insightport import (
     TierSize,
     Window,
 )
-from recollect.store.port import Seen, Store
 from tests.contract.samples import ANN, BOB, EVE, event, memory
 
 FIRST = datetime(2026, 3, 2, tzinfo=UTC)
@@ -109,7 +110,7 @@ def test_the_newest_memories_tell_their_tags_and_reads(store: Store) -> None:
 
 
 def _all() -> Any:
-    from recollect.store.port import Filter
+    from recollect.store.ports.memories import Filter
 
     return Filter(now=at(30))
 

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from recollect.ids import uuid7
 from recollect.model import Memory, Scope, Tier
 from recollect.models.tiny import TinyEmbedder
-from recollect.store.port import Search, Store
+from recollect.store.port import Store
+from recollect.store.ports.search import Search
 from recollect.store.postgres.search import PostgresSearch
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.sqlite.search import SqliteSearch

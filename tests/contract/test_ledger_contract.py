@@ -10,7 +10,8 @@ import pytest
 
 from recollect.errors import NotFound, ScopeError
 from recollect.model import Scope
-from recollect.store.port import Caps, Charge, Spending, Store
+from recollect.store.port import Store
+from recollect.store.ports.distill import Caps, Charge, Spending
 from tests.contract.conftest import NewStore
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, minute
 

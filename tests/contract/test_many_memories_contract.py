@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from recollect.errors import ScopeError
 from recollect.model import Evidence, Memory, MemoryVersion
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from tests.contract.conftest import NewStore
 from tests.contract.samples import ANN, LATER, T0, memory
 

@@ -12,7 +12,8 @@ import pytest
 from recollect.errors import Conflict, NotFound, ScopeError
 from recollect.inject.selection import WEIGHING, ranked
 from recollect.model import NO_PROJECT, Evidence, Memory, MemoryVersion, Scope
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite import database
 from tests.contract.samples import ANN, BOB, EVE, LATER, NOW, T0, memory, minute
 

@@ -9,8 +9,8 @@ import pytest
 
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Scope
-from recollect.store.learnport import MOST_SIGHTINGS, Pattern, PatternVersion, Rollout, Sighting
 from recollect.store.port import Store
+from recollect.store.ports.learn import MOST_SIGHTINGS, Pattern, PatternVersion, Rollout, Sighting
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, minute, talk
 
 

@@ -12,8 +12,8 @@ import pytest
 from recollect.errors import InvalidInput
 from recollect.model import Scope
 from recollect.store import portable
-from recollect.store.learnport import Pattern, Rollout
 from recollect.store.port import Store
+from recollect.store.ports.learn import Pattern, Rollout
 from recollect.store.sqlite.salvage import salvage
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from tests.contract.conftest import NewStore

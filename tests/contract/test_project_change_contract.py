@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from recollect.errors import Conflict, ScopeError
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import ANN, LATER, NOW, by_words, embed_waiting, memory, minute, shown, texts
 
 SHOP, FARM = ANN.within("shop"), ANN.within("farm")

@@ -11,7 +11,8 @@ import pytest
 
 from recollect.errors import InvalidInput, QuotaExceeded
 from recollect.model import Memory, Scope, Session
-from recollect.store.port import Limits, Store
+from recollect.store.port import Store
+from recollect.store.ports.access import Limits
 from recollect.store.terms import HOSTED_QUOTAS
 from tests.contract.samples import ANN, BOB, LATER, T0, memory, minute, talk
 from tests.contract.terms_fixture import Hold

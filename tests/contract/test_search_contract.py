@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from recollect.ids import stable_key
 from recollect.model import TIERS, Scope, Tier
-from recollect.store.port import Filter, Match, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Match
 from recollect.store.searchtext import index_text, query_terms
 from tests.contract.samples import (
     ANN,

@@ -9,7 +9,8 @@ import pytest
 
 from recollect.errors import Conflict, NotFound, ScopeError
 from recollect.model import Evidence, Memory
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import ANN, BOB, LATER, NOW, by_words, memory, minute, shown, texts
 
 

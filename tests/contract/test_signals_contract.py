@@ -8,8 +8,8 @@ import pytest
 
 from recollect.distill.digest import digest_of
 from recollect.model import Cost, Event, Scope, Session
-from recollect.store.learnport import SignalState
 from recollect.store.port import Store
+from recollect.store.ports.learn import SignalState
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, event
 
 

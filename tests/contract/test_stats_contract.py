@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from recollect.store.port import Store
-from recollect.store.statsport import Facets, Held, Named, Tally
+from recollect.store.ports.stats import Facets, Held, Named, Tally
 from tests.contract.samples import ANN, BOB, EVE, MODEL, NOW, TINY, memory, talk
 
 MARCH, APRIL = datetime(2026, 3, 2, 23, 59, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)

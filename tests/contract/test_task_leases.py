@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from recollect.model import Scope
-from recollect.store.queueport import ATTEMPTS, TASK_STATES, Task
+from recollect.store.ports.queue import ATTEMPTS, TASK_STATES, Task
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, EVE, T0
 

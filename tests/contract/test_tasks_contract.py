@@ -13,7 +13,7 @@ import pytest
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Scope, Session
 from recollect.store.port import Store
-from recollect.store.queueport import ATTEMPTS, Backlog, Task
+from recollect.store.ports.queue import ATTEMPTS, Backlog, Task
 from recollect.store.rows.tasks import LOST
 from tests.contract.samples import ANN, BOB, EVE, T0, memory, minute, talk
 from tests.contract.terms_fixture import Hold, Outside

@@ -10,7 +10,9 @@ import pytest
 
 from recollect.model import TIERS, Memory
 from recollect.store import portable
-from recollect.store.port import Ages, Filter, Store, Upkeep
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Ages, Upkeep
+from recollect.store.ports.memories import Filter
 from tests.contract.conftest import NewStore
 from tests.contract.samples import (
     ANN,

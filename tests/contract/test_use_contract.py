@@ -13,10 +13,12 @@ from recollect.errors import InvalidInput, NotFound
 from recollect.model import Memory, Scope
 from recollect.store import portable
 from recollect.store.moving import Movable
-from recollect.store.port import Ages, Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Ages
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.use import MOST_FEEDBACK, Feedback, Injection, OwnRanking, Verdict
 from recollect.store.sqlite.salvage import salvage
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
-from recollect.store.useport import MOST_FEEDBACK, Feedback, Injection, OwnRanking, Verdict
 from tests.contract.samples import ANN, BOB, EVE, LATER, T0, memory, minute, talk
 
 ENDLESS_AGO = T0 - timedelta(days=10_000)

@@ -9,7 +9,8 @@ import pytest
 
 from recollect.errors import ModelMismatch
 from recollect.models.tiny import TinyEmbedder
-from recollect.store.port import Store, Waiting
+from recollect.store.port import Store
+from recollect.store.ports.search import Waiting
 from tests.contract.samples import (
     ANN,
     BOB,

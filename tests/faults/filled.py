@@ -8,11 +8,13 @@ from dataclasses import replace
 from recollect.clock import iso
 from recollect.model import Body, Cost, Memory, Scope, Session
 from recollect.pipeline.digests import digest_due
-from recollect.store.insightport import RecallDay
-from recollect.store.learnport import Pattern, PatternVersion, Rollout, Sighting
-from recollect.store.port import Caps, Charge, Distillation, Seen, Store
-from recollect.store.relationport import Run, Step
-from recollect.store.useport import Feedback, Injection, OwnRanking
+from recollect.store.port import Store
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.distill import Caps, Charge, Distillation
+from recollect.store.ports.insights import RecallDay
+from recollect.store.ports.learn import Pattern, PatternVersion, Rollout, Sighting
+from recollect.store.ports.relations import Run, Step
+from recollect.store.ports.use import Feedback, Injection, OwnRanking
 from tests.contract.samples import ANN, BOB, EVE, LATER, event, gist, memory, minute
 
 CAPS = Caps(tokens=10**9, usd=10**6)

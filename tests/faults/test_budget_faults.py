@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from recollect.store.port import Caps, Charge
+from recollect.store.ports.distill import Caps, Charge
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, T0
 from tests.faults.children import Say, start

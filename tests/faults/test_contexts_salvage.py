@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from recollect.model import Scope
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.salvage import salvage
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from tests.contract.samples import ANN, BOB, LATER, T0, memory

@@ -14,7 +14,7 @@ import pytest
 from recollect.errors import RecollectError
 from recollect.model import TIERS
 from recollect.store import portable
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from tests.contract.samples import (
     ANN,

@@ -11,7 +11,7 @@ import apsw
 from recollect.ids import stable_key
 from recollect.model import Cost, Session
 from recollect.pipeline.digests import score_digests
-from recollect.store.insightport import Window
+from recollect.store.ports.insights import Window
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, LATER, T0, event, minute
 from tests.faults.old_schema import leave

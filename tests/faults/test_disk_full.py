@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import StoreError, StoreFull, StoreUnavailable
-from recollect.store.port import Ages
+from recollect.store.ports.keeping import Ages
 from recollect.store.sqlite import backup as copies
 from recollect.store.sqlite.store import FILE_NAME, SqliteStore
 from tests.contract.samples import ANN, LATER, T0, by_words, event, memory

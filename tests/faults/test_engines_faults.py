@@ -19,7 +19,8 @@ from recollect.settings import Settings
 from recollect.store.engines.attached import connect
 from recollect.store.engines.port import Embedded, disk_use
 from recollect.store.opening import open_store
-from recollect.store.port import Ages, Store
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Ages
 from tests.contract.engine_fixture import ENGINES, asked, clustered, each_engine, fill, settings_for
 from tests.contract.samples import ANN, LATER, NOW, T0, TINY, by_meaning, embed_waiting, memory
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from recollect.store.port import Ages, Filter, Receipt
+from recollect.store.ports.keeping import Ages, Receipt
+from recollect.store.ports.memories import Filter
 from recollect.store.rows import index
 from recollect.store.sqlite.database import Database
 from recollect.store.sqlite.store import SqliteStore

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from recollect.errors import ForkedHandle
-from recollect.store.port import Ages, Filter
+from recollect.store.ports.keeping import Ages
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, LATER, NOW, T0, embed_waiting, memory, minute, talk
 from tests.faults.children import start

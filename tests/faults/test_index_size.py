@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recollect.store.port import Ages
+from recollect.store.ports.keeping import Ages
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, T0, event, memory
 

@@ -13,7 +13,7 @@ import pytest
 
 from recollect.model import Scope
 from recollect.store import portable
-from recollect.store.port import Ages
+from recollect.store.ports.keeping import Ages
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, LATER, NOW, T0, by_words, embed_waiting, event, gist, memory, minute, talk
 from tests.faults.children import Say, start

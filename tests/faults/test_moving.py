@@ -14,9 +14,10 @@ from recollect.errors import InvalidInput
 from recollect.model import TIERS, Scope
 from recollect.settings import Settings
 from recollect.store import moving, portable
-from recollect.store.learnport import Pattern, Sighting
 from recollect.store.moving import Movable, contents, move
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.learn import Pattern, Sighting
+from recollect.store.ports.memories import Filter
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.rows.tables import DERIVED
 from recollect.store.sqlite.store import SqliteStore

@@ -21,8 +21,9 @@ from recollect.errors import InvalidInput, RecollectError, StoreError, StoreTooN
 from recollect.model import TIERS, Scope
 from recollect.settings import Settings
 from recollect.store import portable
-from recollect.store.insightport import Window
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.insights import Window
+from recollect.store.ports.memories import Filter
 from recollect.store.postgres import backup as copies
 from recollect.store.postgres import copyfile, schema
 from recollect.store.postgres.store import PostgresStore

@@ -19,7 +19,7 @@ import pytest
 
 from recollect.errors import InvalidInput, StoreTooNew, StoreUnavailable
 from recollect.settings import Settings
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.postgres import isolation, schema
 from recollect.store.postgres.store import PostgresStore
 from tests.contract.samples import ANN, LATER, event, memory, talk

@@ -18,7 +18,7 @@ import apsw
 import pytest
 
 from recollect.errors import RecollectError
-from recollect.store.port import Ages
+from recollect.store.ports.keeping import Ages
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, T0, by_words, embed_waiting, event, gist, memory, minute
 

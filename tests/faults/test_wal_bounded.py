@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from recollect.store.port import Ages
+from recollect.store.ports.keeping import Ages
 from recollect.store.sqlite import keeping
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import ANN, LATER, T0, event, memory

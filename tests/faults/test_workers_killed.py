@@ -20,7 +20,7 @@ import pytest
 from recollect.clock import now
 from recollect.model import Scope
 from recollect.settings import Settings
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.postgres.store import PostgresStore
 from tests.contract.samples import talk
 from tests.services.stores import Emptied

@@ -9,7 +9,7 @@ from pathlib import Path
 from recollect import Recollect
 from recollect.ids import stable_key
 from recollect.pipeline.digests import digest_due
-from recollect.store.learnport import Pattern
+from recollect.store.ports.learn import Pattern
 from tests.unit.learn.learning_fixture import START, Told, stale_edit
 
 STALE = "An edit fails because the text to be replaced"

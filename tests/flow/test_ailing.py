@@ -13,7 +13,7 @@ from recollect import Recollect
 from recollect.capture.spool import Spool
 from recollect.hook import capture
 from recollect.pipeline.ailing import ailment
-from recollect.store.port import Caps, Charge
+from recollect.store.ports.distill import Caps, Charge
 from tests.flow.memory_fixture import HandClock
 from tests.prepared_fixture import left_unread
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from recollect.model import Scope
-from recollect.store.port import Caps, Charge
+from recollect.store.ports.distill import Caps, Charge
 from recollect.store.sqlite.store import SqliteStore
 from tests.flow.conftest import Cli
 

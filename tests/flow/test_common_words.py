@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from recollect.model import TIERS, Tier
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.store.rows.search import most_holding
 from recollect.store.sqlite import search
 from recollect.store.sqlite.store import SqliteStore

@@ -16,7 +16,8 @@ from recollect.model import Memory
 from recollect.models.tiny import TinyEmbedder
 from recollect.pipeline.consolidating import Consolidation, TooMuch
 from recollect.pipeline.tasks import TaskWorker
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import memory as made
 from tests.flow.conftest import Cli
 from tests.flow.memory_fixture import HandClock

@@ -36,7 +36,7 @@ from recollect.pipeline.consolidating import Consolidation
 from recollect.pipeline.revoking import bring_back
 from recollect.pipeline.settling import settle
 from recollect.settings import Settings
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.store import SqliteStore
 from tests.contract.samples import memory as made
 from tests.contract.samples import talk

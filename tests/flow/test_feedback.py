@@ -165,7 +165,7 @@ _worlds = count()
 
 def expose(memory: Recollect, ids: dict[str, str], how: str, which: int) -> None:
     """Have a memory recalled, shown or injected."""
-    from recollect.store.useport import Injection
+    from recollect.store.ports.use import Injection
 
     text = FACTS[which]
     if how == "recall":

@@ -12,7 +12,7 @@ from recollect import Recollect
 from recollect.distill.values.holding import MERGED
 from recollect.errors import InvalidInput
 from recollect.model import Memory
-from recollect.store.relationport import Run
+from recollect.store.ports.relations import Run
 from tests.flow.conftest import Cli
 from tests.flow.memory_fixture import HandClock
 from tests.flow.patterns_fixture import approved, fill

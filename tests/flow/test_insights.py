@@ -15,7 +15,8 @@ from recollect.ids import stable_key
 from recollect.model import Cost, Session
 from recollect.pipeline.digests import digest_due
 from recollect.pipeline.insights import BARS, LONGEST, OTHERS, Bars
-from recollect.store.port import Caps, Charge, Seen
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.distill import Caps, Charge
 from tests.contract.samples import event
 from tests.flow.conftest import Cli
 from tests.flow.memory_fixture import HandClock

@@ -10,7 +10,7 @@ import pytest
 
 from recollect import Recollect
 from recollect.errors import InvalidInput
-from recollect.store.learnport import Pattern
+from recollect.store.ports.learn import Pattern
 from tests.flow.memory_fixture import HandClock
 from tests.flow.patterns_fixture import approved, keep, quiet
 from tests.unit.learn.learning_fixture import START, stale_edit

@@ -18,8 +18,8 @@ from recollect import Recollect
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.inject.ruleblock import EditedByHand, rules_in
 from recollect.pipeline.rolling import INSTRUCTIONS
-from recollect.store.learnport import TARGETS, Pattern
-from recollect.store.port import Filter
+from recollect.store.ports.learn import TARGETS, Pattern
+from recollect.store.ports.memories import Filter
 from tests.contract.samples import memory as made
 from tests.flow.memory_fixture import HandClock
 from tests.flow.patterns_fixture import approved, fill, found, tree

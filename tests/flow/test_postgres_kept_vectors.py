@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from recollect.settings import Settings
-from recollect.store.port import Waiting
+from recollect.store.ports.search import Waiting
 from recollect.store.postgres import athand, schema
 from recollect.store.postgres.store import PostgresStore
 from recollect.store.postgres.tx import PostgresTx

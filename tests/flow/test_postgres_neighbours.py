@@ -14,7 +14,7 @@ import pytest
 
 from recollect.model import Scope
 from recollect.settings import Settings
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.postgres.neighbours import make_index
 from recollect.store.postgres.search import PostgresSearch, _nearby_query
 from recollect.store.postgres.store import PostgresStore

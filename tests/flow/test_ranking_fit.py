@@ -8,7 +8,7 @@ import pytest
 
 from recollect import Recollect
 from recollect.learn.weighing import Example, default
-from recollect.store.useport import OwnRanking
+from recollect.store.ports.use import OwnRanking
 from tests.flow.memory_fixture import HandClock
 
 NAMES = ("arctic", "borneo", "cyprus", "dakota", "etruria", "fresno", "gdansk", "havana", "iberia", "jersey")

@@ -19,7 +19,7 @@ from recollect import Recollect, Scope, hookreply, promptindex, warmwire
 from recollect.inject.hosts import HOOKED
 from recollect.inject.suggestion import LESSON_DAYS, PATTERN_DAYS, suggest
 from recollect.project import resolve
-from recollect.store.learnport import Pattern
+from recollect.store.ports.learn import Pattern
 from recollect.warm.answers import Answers
 from tests.flow.memory_fixture import HandClock
 from tests.flow.test_hook_answers import said

@@ -25,7 +25,8 @@ from recollect.ids import uuid7
 from recollect.model import Evidence, Memory
 from recollect.pipeline import settling
 from recollect.pipeline.settling import Settled, settle
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.store import SqliteStore
 from tests.flow.memory_fixture import IN_A_FILE, HandClock
 

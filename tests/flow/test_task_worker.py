@@ -26,7 +26,7 @@ from recollect.recall.meaning import Meaning
 from recollect.settings import Settings
 from recollect.store.opening import open_store
 from recollect.store.port import Store
-from recollect.store.queueport import ATTEMPTS
+from recollect.store.ports.queue import ATTEMPTS
 from tests.contract.samples import event
 from tests.flow.memory_fixture import HandClock
 

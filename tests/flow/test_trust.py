@@ -18,7 +18,7 @@ from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Evidence
 from recollect.pipeline.revoking import reinstate, revoke
 from recollect.pipeline.settling import settle
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.store import SqliteStore
 from tests.flow.memory_fixture import IN_A_FILE, HandClock
 from tests.flow.test_supersession import SCOPE, TEXTS, day, held, statement

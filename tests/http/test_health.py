@@ -19,8 +19,8 @@ from recollect.models.tiny import TinyEmbedder
 from recollect.pipeline import standstill
 from recollect.pipeline.embedding import embed_waiting
 from recollect.pipeline.standstill import Standstill
-from recollect.store.port import Waiting
-from recollect.store.queueport import Tasks
+from recollect.store.ports.queue import Tasks
+from recollect.store.ports.search import Waiting
 from tests.http.conftest import Inside
 
 Make = Callable[..., Inside]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from recollect.model import Scope
-from recollect.store.learnport import Pattern
+from recollect.store.ports.learn import Pattern
 from tests.contract.test_patterns_contract import pattern
 from tests.http.api_fixture import ANN, BOB, Api
 from tests.http.api_fixture import api as api

@@ -18,7 +18,7 @@ from recollect.http.idempotency import Repeats
 from recollect.http.manner import Programs
 from recollect.ids import stable_key
 from recollect.keys import PERMISSIONS, Grant
-from recollect.store.queueport import ANSWERING
+from recollect.store.ports.queue import ANSWERING
 from tests.http.conftest import Inside, Service
 
 Make = Callable[..., Inside]

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 from recollect.http.permissions import NEEDS
 from recollect.ids import stable_key
 from recollect.model import Scope
-from recollect.store.learnport import Pattern
+from recollect.store.ports.learn import Pattern
 from tests.http.api_fixture import Api
 from tests.http.api_fixture import api as api
 

@@ -38,7 +38,7 @@ from recollect.settings import load
 from recollect.store.engines.port import EngineFailed
 from recollect.store.opening import located, open_store
 from recollect.store.port import Store
-from recollect.store.queueport import TASK_KINDS
+from recollect.store.ports.queue import TASK_KINDS
 from tests.contract.samples import ANN, LATER, memory
 from tests.ops.files import ROOT
 

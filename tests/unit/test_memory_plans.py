@@ -6,7 +6,7 @@ import apsw
 import pytest
 
 from recollect import Recollect
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.store.sqlite.database import QUERIES
 
 

@@ -14,7 +14,7 @@ from recollect.recall.dates import window
 from recollect.recall.diversify import pick
 from recollect.recall.fuse import Blend, beside, dated, normalising, own_scores
 from recollect.recall.profile import PROFILES, profile_named
-from recollect.store.port import Match, Surroundings, TermWeights
+from recollect.store.ports.search import Match, Surroundings, TermWeights
 
 UNIT = st.floats(0, 1)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.recall.profile import PROFILES, weighed
 from recollect.recall.usefulness import usefulness
-from recollect.store.useport import VERDICTS, Verdict
+from recollect.store.ports.use import VERDICTS, Verdict
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 

@@ -17,7 +17,7 @@ from recollect.cli.main import VERBS
 from recollect.keys import PERMISSIONS
 from recollect.model import Scope, Session
 from recollect.settings import load
-from recollect.store.port import Seen
+from recollect.store.ports.capture import Seen
 from recollect.web import control
 from recollect.web.app import create_served
 from recollect.web.routes.control import NEEDS

@@ -12,8 +12,8 @@ import pytest
 from recollect.ids import stable_key
 from recollect.model import Cost, Scope, Session
 from recollect.pipeline.insights import Insights
-from recollect.store.insightport import RecallDay
-from recollect.store.port import Caps, Charge
+from recollect.store.ports.distill import Caps, Charge
+from recollect.store.ports.insights import RecallDay
 from recollect.web import insights as told
 from tests.contract.samples import event
 from tests.flow.test_insights import NOW, filled

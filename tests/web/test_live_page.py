@@ -16,8 +16,8 @@ from starlette.testclient import TestClient
 
 from recollect.model import Scope
 from recollect.pipeline.following import Following, Line, catch_up, recent
-from recollect.store.browseport import Mark
-from recollect.store.useport import Injection
+from recollect.store.ports.browse import Mark
+from recollect.store.ports.use import Injection
 from recollect.web import live
 from recollect.web.live import Marks
 from tests.contract.samples import T0, event

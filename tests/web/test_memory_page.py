@@ -11,8 +11,8 @@ import pytest
 
 from recollect.clock import iso
 from recollect.model import Evidence, Memory
-from recollect.store.relationport import Run, Step
-from recollect.store.useport import Injection
+from recollect.store.ports.relations import Run, Step
+from recollect.store.ports.use import Injection
 from tests.web.conftest import Web
 
 Make = Callable[..., Web]

@@ -22,8 +22,8 @@ from recollect.ids import stable_key
 from recollect.model import Cost, Scope, Session
 from recollect.pipeline.digests import digest_due
 from recollect.settings import load
-from recollect.store.learnport import Pattern, Rollout, Sighting
-from recollect.store.port import Seen
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.learn import Pattern, Rollout, Sighting
 from tests.contract.samples import event
 from tests.http.test_gate import MATRIX
 from tests.http.test_gate import PUBLIC as OPEN_TO_PROGRAMS

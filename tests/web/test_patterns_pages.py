@@ -13,7 +13,7 @@ import pytest
 
 from recollect.model import Scope
 from recollect.project import resolve
-from recollect.store.learnport import Pattern, Rollout
+from recollect.store.ports.learn import Pattern, Rollout
 from recollect.web.patterns import diff_lines, error_in, places
 from tests.flow.patterns_fixture import STALE, approved, fill, found, keep, quiet
 from tests.unit.learn.learning_fixture import Told, stale_edit

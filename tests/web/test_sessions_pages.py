@@ -16,8 +16,8 @@ from recollect.capture.bodies import body_of
 from recollect.ids import stable_key
 from recollect.model import Cost, Event, Session
 from recollect.pipeline.digests import digest_due
-from recollect.store.port import Seen
-from recollect.store.useport import Injection
+from recollect.store.ports.capture import Seen
+from recollect.store.ports.use import Injection
 from recollect.web.paths import anchor
 from tests.contract.samples import event
 from tests.web.conftest import Web

@@ -18,7 +18,7 @@ from recollect.capture.exchange import Exchange
 from recollect.clock import TimeLike
 from recollect.model import Context, Event, Gist, Memory, MemoryVersion, Recall, Session, Tier
 from recollect.recall.usefulness import Usage
-from recollect.store.port import Health, Receipt
+from recollect.store.ports.keeping import Health, Receipt
 
 
 class MemoryAPI(Protocol):

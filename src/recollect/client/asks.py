@@ -39,7 +39,7 @@ from recollect.model import (
 )
 from recollect.recall.asking import check_limit
 from recollect.recall.usefulness import Usage
-from recollect.store.port import Health, Receipt
+from recollect.store.ports.keeping import Health, Receipt
 from recollect.text import storable
 
 _T = TypeVar("_T")

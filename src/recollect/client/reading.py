@@ -22,8 +22,8 @@ from recollect.model import (
     Tier,
 )
 from recollect.recall.usefulness import Usage
-from recollect.store.port import Health, Held, Receipt
-from recollect.store.useport import Feedback
+from recollect.store.ports.keeping import Health, Held, Receipt
+from recollect.store.ports.use import Feedback
 
 _T = TypeVar("_T")
 

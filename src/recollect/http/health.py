@@ -106,7 +106,7 @@ def _ails(bus: Mapping[str, Any] | None, late: float) -> bool:
 
 def _of_owner(serving: Serving, who: Asked) -> dict[str, Any]:
     """What the one who asks has, and what language models may still cost them."""
-    from recollect.store.port import Filter
+    from recollect.store.ports.memories import Filter
 
     scope = who.grant.scope
     try:

@@ -24,14 +24,14 @@ from recollect.errors import RecollectError
 from recollect.http.errors import Refused
 from recollect.http.foreign import only
 from recollect.http.named import user_in
-from recollect.store.queueport import PLAIN
+from recollect.store.ports.queue import PLAIN
 from recollect.store.terms import terms_of
 
 if TYPE_CHECKING:
     from recollect.http.gate import Passing
     from recollect.model import Scope
     from recollect.serving import Serving
-    from recollect.store.queueport import Answered
+    from recollect.store.ports.queue import Answered
     from recollect.store.signing import Signer
 
 HEADER = "Idempotency-Key"

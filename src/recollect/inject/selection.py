@@ -17,7 +17,7 @@ from types import MappingProxyType
 from recollect.clock import age_days
 from recollect.inject.sameness import Known, Sense, repeats, sense
 from recollect.model import Memory
-from recollect.store.port import Weighing
+from recollect.store.ports.memories import Weighing
 
 INJECTABLE = ("user", "checked")  # what is only quoted is never put before an agent by itself
 WEIGHTS = {"preference": 1.0, "decision": 0.8, "lesson": 0.7, "fact": 0.6, "note": 0.5, "reference": 0.4}

@@ -18,7 +18,7 @@ from recollect.inject.sameness import Known, Sense, sense
 from recollect.inject.selection import INJECTABLE, is_injectable
 from recollect.model import Memory
 from recollect.recall.credit import credit_of
-from recollect.store.learnport import Pattern
+from recollect.store.ports.learn import Pattern
 
 VOUCHED = ("user", "outcome")  # of a pattern: what was merely observed is no advice
 PATTERN_DAYS, LESSON_DAYS = 90, 30  # what was not met for longer is not about last time

@@ -21,7 +21,7 @@ from recollect.install.errors import BadSettings
 from recollect.install.hosts import Host
 from recollect.install.jsonfile import JsonFile
 from recollect.install.run import Machine, hosts
-from recollect.store.port import Covered
+from recollect.store.ports.capture import Covered
 
 SECONDS = 10
 

@@ -19,8 +19,8 @@ from recollect.learn.relating import relations
 from recollect.learn.rollups import due, told_of
 from recollect.model import SAID, Gist, Memory
 from recollect.recall.usefulness import WEIGHTS, usefulness
-from recollect.store.relationport import OF_MEMORIES, Relation, Rollup, Step, in_words, with_fields
-from recollect.store.useport import Verdict
+from recollect.store.ports.relations import OF_MEMORIES, Relation, Rollup, Step, in_words, with_fields
+from recollect.store.ports.use import Verdict
 from recollect.text import one_line
 
 FEW = 3  # changes that are always allowed: in a small store one is a large share

@@ -14,7 +14,7 @@ from recollect.distill.values.likeness import opposed
 from recollect.distill.values.slots import slot_of
 from recollect.learn.duplicates import duplicates
 from recollect.model import Memory
-from recollect.store.relationport import RELEASE, Step, fields_of, with_fields
+from recollect.store.ports.relations import RELEASE, Step, fields_of, with_fields
 from recollect.text import dedup_key, one_line
 
 RELEASED = {"superseded_by": None, "superseded_at": None, f"meta.{MERGED}": None}  # the fields of one that holds again

@@ -15,7 +15,7 @@ from datetime import datetime
 from recollect.clock import iso
 from recollect.distill.gist import ExtractiveSummarizer, gist_of_gists
 from recollect.model import Gist
-from recollect.store.relationport import Rollup
+from recollect.store.ports.relations import Rollup
 
 PROFILE = "profile"
 _ANSWER = "The assistant said:"

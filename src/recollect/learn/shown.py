@@ -16,7 +16,7 @@ from typing import Any
 from recollect.learn.signals import SIGNALS_VERSION
 from recollect.learn.values import Health, Penalty, Signal, Waste
 from recollect.model import Session
-from recollect.store.learnport import SignalState
+from recollect.store.ports.learn import SignalState
 from recollect.version import __version__
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from recollect.clock import iso
 from recollect.inject.ruleblock import instruction
-from recollect.store.learnport import Pattern, PatternVersion
+from recollect.store.ports.learn import Pattern, PatternVersion
 
 PAGE, DATA = "patterns.md", "patterns.json"
 PAGE_MARK = "<!-- made by recollect patterns export -->\n"

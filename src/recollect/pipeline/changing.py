@@ -20,7 +20,8 @@ from recollect.inject.selection import INJECTABLE, STANDING
 from recollect.model import PINNED, Evidence, Memory, MemoryVersion, Scope
 from recollect.pipeline.cleaning import without_secrets
 from recollect.settings import Settings
-from recollect.store.port import Receipt, Store, another_wording
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Receipt, another_wording
 from recollect.text import dedup_key
 
 _WORDED = ("content", "kind", "why", "tags", "importance", "confidence")  # what a version keeps

@@ -19,8 +19,9 @@ from recollect.learn.givingback import giving_back, released
 from recollect.model import Memory, Scope
 from recollect.recall.related import Related, related
 from recollect.settings import Settings
-from recollect.store.port import Filter, Store
-from recollect.store.relationport import RELEASE, Rollup, Run, Step, Undone
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.relations import RELEASE, Rollup, Run, Step, Undone
 from recollect.text import one_line
 
 TRIES = 3  # how often a plan is made anew because others changed what it is about

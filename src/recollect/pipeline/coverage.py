@@ -17,8 +17,9 @@ from recollect.capture.sources import source
 from recollect.capture.transcript import Transcript
 from recollect.errors import BadTranscript
 from recollect.model import Scope
-from recollect.store.port import Covered, Store
-from recollect.store.statsport import WITHHELD
+from recollect.store.port import Store
+from recollect.store.ports.capture import Covered
+from recollect.store.ports.stats import WITHHELD
 
 
 @dataclass(slots=True)

@@ -23,7 +23,8 @@ from recollect.pipeline.cleaning import without_secrets
 from recollect.pipeline.detecting import Progress, survey
 from recollect.settings import Settings
 from recollect.settings import load as load_settings
-from recollect.store.learnport import (
+from recollect.store.port import Store
+from recollect.store.ports.learn import (
     LEAST_USERS,
     PATTERN_STATES,
     CommonPattern,
@@ -32,7 +33,6 @@ from recollect.store.learnport import (
     Rollout,
     Sighting,
 )
-from recollect.store.port import Store
 from recollect.text import one_line, require_text
 
 if TYPE_CHECKING:

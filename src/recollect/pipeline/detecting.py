@@ -20,8 +20,8 @@ from recollect.learn.shown import mark_of, packed, unpacked
 from recollect.learn.signals import signals_of
 from recollect.learn.values import Detection, Health, Signal
 from recollect.model import Scope, Session
-from recollect.store.learnport import SignalState
 from recollect.store.port import Store
+from recollect.store.ports.learn import SignalState
 
 Progress = Callable[[int, int], None]
 _PAGE = 500

@@ -21,7 +21,8 @@ from recollect.distill.vetting.vet import Vetted, vet
 from recollect.errors import Conflict, NotFound, StoreError
 from recollect.model import Event, Evidence, Memory, Scope, Session
 from recollect.pipeline.settling import Judge, settle
-from recollect.store.port import Distillation, Store
+from recollect.store.port import Store
+from recollect.store.ports.distill import Distillation
 from recollect.text import dedup_key
 
 MOST_CHARS = 4_000_000  # of a session, the last so many are read

@@ -15,7 +15,8 @@ from recollect.errors import StoreFull, StoreReadOnly
 from recollect.model import Scope, Session
 from recollect.pipeline.transcribing import records_of
 from recollect.store import portable
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 
 
 def export(store: Store, scope: Scope, *, now: datetime) -> Iterator[dict[str, Any]]:

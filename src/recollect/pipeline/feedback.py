@@ -14,7 +14,7 @@ from recollect.pipeline.cleaning import without_secrets
 from recollect.recall.usefulness import Usage, usage
 from recollect.settings import Settings
 from recollect.store.port import Store
-from recollect.store.useport import AGENT, GIVEN, USER, Feedback
+from recollect.store.ports.use import AGENT, GIVEN, USER, Feedback
 from recollect.text import require_text
 
 NOTE_CHARS = 1_000

@@ -24,7 +24,7 @@ from recollect.model import Memory, Scope
 from recollect.store.port import Store
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 FLOODED = "flooded"  # in `meta`, and in the audit
 HOUR = timedelta(hours=1)

@@ -16,8 +16,8 @@ from typing import Any
 
 from recollect.clock import Clock, now
 from recollect.model import Scope
-from recollect.store.browseport import Mark, New
 from recollect.store.port import Store
+from recollect.store.ports.browse import Mark, New
 
 LIMIT = 200  # of a kind, in one look
 TEXT = 2_000  # characters of a text

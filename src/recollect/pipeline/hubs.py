@@ -20,7 +20,8 @@ from recollect.clock import Clock
 from recollect.distill.vetting.shape import is_word_list
 from recollect.errors import Conflict, NotFound
 from recollect.model import Memory, Scope
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.store.searchtext import query_terms
 
 QUARANTINED = "quarantined"  # in `meta`, and in the audit

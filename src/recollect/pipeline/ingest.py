@@ -25,8 +25,9 @@ from recollect.ids import stable_key
 from recollect.model import DELEGATED, MAX_ID_CHARS, Cost, Event, Scope, Session
 from recollect.project import Project, normalise_remote, resolve
 from recollect.settings import Settings
-from recollect.store.port import Ingested, Seen, Store
-from recollect.store.statsport import WITHHELD
+from recollect.store.port import Store
+from recollect.store.ports.capture import Ingested, Seen
+from recollect.store.ports.stats import WITHHELD
 
 BATCH_EVENTS, BATCH_CHARS = 5_000, 12_000_000
 LIVE_REQUESTS = 200  # of a growing log, the requests whose usage may still grow

@@ -15,7 +15,9 @@ from typing import NamedTuple
 from recollect.errors import InvalidInput
 from recollect.model import KINDS, Scope, check_id
 from recollect.settings import Settings
-from recollect.store.insightport import (
+from recollect.store.port import Store
+from recollect.store.ports.distill import Spending
+from recollect.store.ports.insights import (
     FILES,
     FlavorCoverage,
     Names,
@@ -27,7 +29,6 @@ from recollect.store.insightport import (
     TaskCount,
     Window,
 )
-from recollect.store.port import Spending, Store
 
 DAYS, LONGEST = 30, 730
 BARS = 45  # more days than this are told by the week

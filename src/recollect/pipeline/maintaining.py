@@ -22,7 +22,8 @@ from recollect.pipeline.making import Making
 from recollect.pipeline.reads import Reads
 from recollect.pipeline.told import forget_told
 from recollect.settings import Settings
-from recollect.store.port import UPKEEP, Ages, Store, Upkeep
+from recollect.store.port import Store
+from recollect.store.ports.keeping import UPKEEP, Ages, Upkeep
 
 if TYPE_CHECKING:
     from recollect.pipeline.consolidating import Consolidation

@@ -19,8 +19,8 @@ from recollect.learn.sightings import WISHES, Sightings
 from recollect.learn.values import Candidate
 from recollect.model import Scope
 from recollect.pipeline.detecting import Progress, Survey, survey
-from recollect.store.learnport import Pattern, Rollout
 from recollect.store.port import Store
+from recollect.store.ports.learn import Pattern, Rollout
 
 BEFORE = timedelta(days=180)
 _OF_CLAUDE = ("claude-md", "skill")

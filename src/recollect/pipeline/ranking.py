@@ -23,7 +23,7 @@ from recollect.recall.asking import filter_of, question_of
 from recollect.recall.profile import Profile
 from recollect.settings import Settings
 from recollect.store.port import Store
-from recollect.store.useport import Feedback, OwnRanking
+from recollect.store.ports.use import Feedback, OwnRanking
 
 if TYPE_CHECKING:
     from recollect.recall.meaning import Meant

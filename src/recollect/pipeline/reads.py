@@ -17,8 +17,8 @@ from time import monotonic
 from recollect.clock import Clock
 from recollect.errors import StoreError, StoreReadOnly
 from recollect.model import Recall, Scope
-from recollect.store.insightport import RecallDay
 from recollect.store.port import Store
+from recollect.store.ports.insights import RecallDay
 from recollect.text import dedup_key
 
 _FULL = 64

@@ -16,7 +16,8 @@ from recollect.clock import Clock
 from recollect.errors import RecollectError
 from recollect.model import Scope
 from recollect.settings import Settings
-from recollect.store.port import Receipt, Store
+from recollect.store.port import Store
+from recollect.store.ports.keeping import Receipt
 
 if TYPE_CHECKING:
     from recollect.pipeline.prepare import Prepared

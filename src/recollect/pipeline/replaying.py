@@ -34,7 +34,8 @@ from recollect.pipeline.detecting import Progress, survey
 from recollect.recall.answer import answer
 from recollect.recall.asking import filter_of, question_of
 from recollect.settings import Settings
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.text import estimate_tokens, one_line
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from datetime import datetime
 
 from recollect.model import Scope
 from recollect.settings import Settings
-from recollect.store.port import RawUse, Store
+from recollect.store.port import Store
+from recollect.store.ports.capture import RawUse
 
 _DAY = 86_400
 

@@ -27,8 +27,8 @@ from recollect.inject.ruleblock import EditedByHand
 from recollect.model import Memory, Scope, check_id
 from recollect.project import resolve, top_of
 from recollect.settings import Settings, environment
-from recollect.store.learnport import TARGETS, Pattern, Rollout
 from recollect.store.port import Store
+from recollect.store.ports.learn import TARGETS, Pattern, Rollout
 from recollect.text import dedup_key
 
 INSTRUCTIONS = ("agents-md", "claude-md", "skill")

@@ -34,7 +34,8 @@ from recollect.distill.values.sayings import SAID_META, first_saying, rank_of, s
 from recollect.distill.values.slots import Slot, slot_key, slot_of
 from recollect.errors import Conflict, NotFound
 from recollect.model import PINNED, SAID, Memory, Scope
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
 from recollect.store.searchtext import query_terms
 from recollect.text import dedup_key
 

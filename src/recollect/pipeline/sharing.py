@@ -21,7 +21,9 @@ from recollect.ids import uuid7
 from recollect.model import COMMONS, SHARED, Hit, Memory, Recall, Scope, check_id
 from recollect.recall.credit import SHARED_META, credit_of, shared_note
 from recollect.settings import Settings
-from recollect.store.port import Filter, Member, Proposal, SharedContext, Store
+from recollect.store.port import Store
+from recollect.store.ports.contexts import Member, Proposal, SharedContext
+from recollect.store.ports.memories import Filter
 from recollect.text import require_text
 
 if TYPE_CHECKING:

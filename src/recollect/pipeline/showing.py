@@ -26,7 +26,7 @@ from recollect.pipeline.told import tidy_told
 from recollect.promptindex import name_of
 from recollect.settings import Settings
 from recollect.store.port import Store
-from recollect.store.useport import DIGEST, SHOWN, Feedback, Injection
+from recollect.store.ports.use import DIGEST, SHOWN, Feedback, Injection
 
 TAKEN = "shown.taken"
 GRACE = timedelta(hours=1)  # how long a session that was told of may take to appear

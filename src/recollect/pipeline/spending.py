@@ -20,7 +20,7 @@ from recollect.model import Cost, Scope
 from recollect.models.language import MAX_CALL_BYTES, Ask, LanguageModel, Reply
 from recollect.models.wire import TRIES, RetryableError, backoffs, encoded
 from recollect.settings import Settings
-from recollect.store.port import Caps, Charge, Ledger
+from recollect.store.ports.distill import Caps, Charge, Ledger
 
 BYTES_PER_TOKEN = 2  # at the worst; English has four, Chinese about two and a half
 SILENT_AFTER = 6  # calls in a row without an answer, and it is left alone ...

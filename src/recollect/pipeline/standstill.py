@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 
-from recollect.store.port import Vectors
+from recollect.store.ports.search import Vectors
 
 LOOK = 64  # texts that are known by name
 

@@ -27,7 +27,7 @@ from recollect.ids import uuid7
 from recollect.model import Gist, Scope
 from recollect.settings import Settings
 from recollect.store.port import Store
-from recollect.store.queueport import ATTEMPTS, Task
+from recollect.store.ports.queue import ATTEMPTS, Task
 
 if TYPE_CHECKING:
     from recollect.pipeline.distilling import Distilled

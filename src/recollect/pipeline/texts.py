@@ -29,8 +29,9 @@ from recollect.recall.repository import Repository
 from recollect.recall.usefulness import usefulness
 from recollect.recall.validity import Grounds
 from recollect.settings import Settings, environment
-from recollect.store.port import Filter, Store, Weighing
-from recollect.store.useport import Feedback, Verdict
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter, Weighing
+from recollect.store.ports.use import Feedback, Verdict
 
 VERSION = 2  # rises when the same memories give another text
 MOST_READ, MOST_INDEXED, MOST_SHARED = 5_000, 2_000, 500

@@ -20,13 +20,15 @@ from recollect.recall.fuse import Blend, Scored, beside, dated, normalising, own
 from recollect.recall.names import Words, words_of
 from recollect.recall.profile import Profile
 from recollect.recall.usefulness import usefulness
-from recollect.store.port import Document, Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Document
 from recollect.store.searchtext import query_terms
 
 if TYPE_CHECKING:
     from recollect.recall.meaning import Meant
     from recollect.recall.validity import Look
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 CANDIDATES = 64  # of each leg and tier, at least
 FEWEST = 20  # … of which so many are read and ranked, at least

@@ -14,7 +14,7 @@ from recollect.model import TIERS, Tier, check_id, parse_kind, parse_tags, parse
 from recollect.recall.answer import Question
 from recollect.recall.profile import OWN, Profile, profile_named, weighed
 from recollect.settings import Settings
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 from recollect.text import storable
 
 MAX_LIMIT = 1_000

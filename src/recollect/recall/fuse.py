@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from recollect.store.port import Match, Surroundings, TermWeights
+from recollect.store.ports.search import Match, Surroundings, TermWeights
 
 
 @dataclass(frozen=True, slots=True)

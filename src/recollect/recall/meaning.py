@@ -17,7 +17,7 @@ from recollect.store.port import Store
 
 if TYPE_CHECKING:
     from recollect.models.port import Embedder
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 UNSET: Any = object()
 _REMEMBERED = 256

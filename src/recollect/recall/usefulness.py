@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from recollect.clock import age_days
 from recollect.errors import InvalidInput
-from recollect.store.useport import Feedback, Injection, Verdict
+from recollect.store.ports.use import Feedback, Injection, Verdict
 
 if TYPE_CHECKING:
     from recollect.model import Scope

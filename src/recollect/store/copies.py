@@ -14,7 +14,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from recollect.clock import from_iso, iso
-from recollect.store.port import Held, Notes
+from recollect.store.port import Notes
+from recollect.store.ports.keeping import Held
 
 PREFIX = "backup:"
 

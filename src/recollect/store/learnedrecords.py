@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from recollect.clock import iso, parse_time
 from recollect.errors import InvalidInput
 from recollect.model import Scope, check_id
-from recollect.store.learnport import (
+from recollect.store.port import Store
+from recollect.store.ports.learn import (
     MOST_SIGHTINGS,
     PATTERN_STATES,
     ROLLOUT_STATES,
@@ -26,7 +27,6 @@ from recollect.store.learnport import (
     Rollout,
     Sighting,
 )
-from recollect.store.port import Store
 from recollect.text import require_text, storable
 
 _TRUSTS, _ORIGINS = ("user", "outcome", "observed"), ("user", "outcome", "other")

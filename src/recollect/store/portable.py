@@ -35,9 +35,10 @@ from recollect.model import (
     parse_unit,
 )
 from recollect.store.learnedrecords import Learned, learned, parse_pattern
-from recollect.store.port import Filter, Store
+from recollect.store.port import Store
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.use import SOURCES, VERDICTS, Feedback
 from recollect.store.rows.patterns import is_lost, reworded
-from recollect.store.useport import SOURCES, VERDICTS, Feedback
 from recollect.text import require_text, storable
 
 FORMAT = 1

@@ -13,7 +13,7 @@ from recollect import clock as time
 from recollect.clock import Clock
 from recollect.settings import Settings
 from recollect.store import anchor, signing
-from recollect.store.port import Limits
+from recollect.store.ports.access import Limits
 from recollect.store.signing import Signer
 
 HOSTED_QUOTAS = Limits(memories=50_000, ingests=1_000)

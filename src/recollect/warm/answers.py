@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.pipeline.reads import Reads
     from recollect.recall.meaning import Meaning
     from recollect.recall.validity import Grounds
-    from recollect.store.learnport import Pattern
+    from recollect.store.ports.learn import Pattern
 
 IDLE_SECONDS = 900.0
 _SCOPES = 16  # projects whose counters are kept open

@@ -14,7 +14,7 @@ from recollect.inject.selection import INJECTABLE, STANDING
 from recollect.model import Memory, MemoryVersion
 from recollect.recall.belief import Belief, cited
 from recollect.recall.related import Related
-from recollect.store.port import Entry
+from recollect.store.ports.audit import Entry
 from recollect.web.marking import Change, around, changes
 from recollect.web.paths import at_event, session_address
 

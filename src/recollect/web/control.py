@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recollect.cli.findings import Finding
-    from recollect.store.statsport import Captured, Source, Withheld
+    from recollect.store.ports.stats import Captured, Source, Withheld
     from recollect.web.pages import Page
 
 ADDRESS = "/page/control"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from recollect.store.statsport import Facets
+from recollect.store.ports.stats import Facets
 from recollect.web.asking import Links, Wanted
 from recollect.web.paths import project_label
 

@@ -24,7 +24,7 @@ from recollect.model import Scope
 from recollect.pipeline.following import Exact, Following, Line, catch_up, unknown
 from recollect.pipeline.told import text_of
 from recollect.serving import Serving
-from recollect.store.browseport import Mark
+from recollect.store.ports.browse import Mark
 from recollect.store.secretfile import own_secret
 from recollect.text import one_line, present
 from recollect.web.paths import at_event, memory_address, session_address

@@ -23,7 +23,7 @@ from recollect.model import Event
 from recollect.pipeline.following import is_failure
 from recollect.pipeline.measuring import Measured, Week
 from recollect.project import top_of
-from recollect.store.learnport import Pattern, PatternVersion, Sighting
+from recollect.store.ports.learn import Pattern, PatternVersion, Sighting
 from recollect.text import one_line
 from recollect.web import plots
 from recollect.web.marking import Change, Piece, around, changes, excerpt, marked, words_in

@@ -18,8 +18,8 @@ from recollect.learn.health import health_of
 from recollect.learn.values import Health
 from recollect.model import DELEGATED, NO_PROJECT, OUTCOMES, Memory, Session, check_id
 from recollect.pipeline.following import Exact, unknown
-from recollect.store.browseport import Child, Choices, Extent, Listed, SessionFilter
-from recollect.store.statsport import WITHHELD
+from recollect.store.ports.browse import Child, Choices, Extent, Listed, SessionFilter
+from recollect.store.ports.stats import WITHHELD
 from recollect.text import one_line, storable
 
 WEEKS = 26

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from recollect.model import Event
 from recollect.pipeline.following import is_failure
-from recollect.store.browseport import Child, Passage
+from recollect.store.ports.browse import Child, Passage
 from recollect.text import one_line
 from recollect.web.paths import anchor
 from recollect.web.sessions import Told

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from recollect.clock import iso
 from recollect.learn.rollups import due, periods_of
 from recollect.model import Gist
-from recollect.store.relationport import Rollup
+from recollect.store.ports.relations import Rollup
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 ABOUT = {

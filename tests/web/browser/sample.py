@@ -16,7 +16,7 @@ from recollect.clock import now
 from recollect.frame import block_name
 from recollect.pipeline.folder import Folder
 from recollect.pipeline.prepare import standing
-from recollect.store.useport import Injection
+from recollect.store.ports.use import Injection
 from tests.flow.patterns_fixture import keep, missing_go
 
 ROOT = Path(__file__).resolve().parents[3]

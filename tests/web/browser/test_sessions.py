@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote
 
-from recollect.store.useport import Injection
+from recollect.store.ports.use import Injection
 from recollect.web.address import link_to
 from tests.web.browser.conftest import Site
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
-    from recollect.store.port import Chain, Entry, Verdict
+    from recollect.store.ports.audit import Chain, Entry, Verdict
 
 BROKEN = 2  # the exit code of a record that was changed
 _COLUMNS = ("row", "when (UTC)", "who", "key", "action", "result", "ms", "subject")

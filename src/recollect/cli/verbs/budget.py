@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from recollect.cli.output import Output
-    from recollect.store.port import Spending
+    from recollect.store.ports.distill import Spending
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.facade import Recollect
     from recollect.learn.consolidation import Plan
     from recollect.pipeline.consolidating import Consolidated
-    from recollect.store.relationport import Rollup, Run, Step
+    from recollect.store.ports.relations import Rollup, Run, Step
 
 _SHOWN = 20  # steps of each kind
 _CHARS = 140

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
-    from recollect.store.port import Proposal
+    from recollect.store.ports.contexts import Proposal
 
 # Action -> (what it takes behind the name of the context, what it does).
 ACTIONS = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
-    from recollect.store.port import Covered
+    from recollect.store.ports.capture import Covered
 
 _NOT_DAMAGE = ("wal", "sqlite", "vector engine")  # what says nothing about the file itself
 _ELSEWHERE = "Set data_dir (RECOLLECT_DATA_DIR) to a directory you can write to."

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
-    from recollect.store.port import Receipt
+    from recollect.store.ports.keeping import Receipt
 
 _PAGE = 1_000
 _NAMED = 5  # other wordings that are told

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from recollect.cli.output import Output
     from recollect.facade import Recollect
     from recollect.pipeline.rolling import Change
-    from recollect.store.learnport import Pattern
+    from recollect.store.ports.learn import Pattern
 
 # Action -> (what it takes, what it does).
 ACTIONS = {

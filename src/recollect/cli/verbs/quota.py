@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
     from recollect.cli.output import Output
-    from recollect.store.port import Quota
+    from recollect.store.ports.access import Quota
 
 _NAMES = ("memories", "ingests")
 _SUCH = "a whole number, 0 for without end, or `default` for what everybody has"

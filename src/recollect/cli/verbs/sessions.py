@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.facade import Recollect
-    from recollect.store.browseport import Listed
+    from recollect.store.ports.browse import Listed
 
 _FIRST = 50  # events in which the first prompt is looked for
 _FOUND = 50  # places that are told of a search in a session
@@ -61,7 +61,7 @@ def run(args: Namespace, console: Output) -> int:
 def _list(memory: Recollect, args: Namespace, console: Output) -> int:
     from recollect.cli.cards import session_row
     from recollect.recall.asking import check_limit
-    from recollect.store.browseport import SessionFilter
+    from recollect.store.ports.browse import SessionFilter
 
     where = SessionFilter(
         flavor=args.agent,

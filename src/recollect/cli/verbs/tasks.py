@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from recollect.cli.output import Output
     from recollect.store.port import Store
-    from recollect.store.queueport import Task
+    from recollect.store.ports.queue import Task
 
 _STATES = ("waiting", "running", "done", "dead", "cancelled")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recollect.cli.workerhealth import WorkerHealth
     from recollect.pipeline.tasks import Done, TaskWorker
     from recollect.serving import Serving
-    from recollect.store.queueport import Backlog
+    from recollect.store.ports.queue import Backlog
 
 
 def configure(parser: ArgumentParser) -> None:

@@ -18,7 +18,7 @@ from recollect.http.health import STUCK, Health
 from recollect.http.permissions import NEEDS
 from recollect.http.schemas.operations import HealthAnswer, QuotaAnswer, Used, WhoAnswer
 from recollect.http.schemas.values import UserId
-from recollect.store.port import Quota
+from recollect.store.ports.access import Quota
 
 _HEALTH: dict[int | str, dict[str, Any]] = {
     200: {"model": HealthAnswer, "description": "Work gets done"},

@@ -19,8 +19,8 @@ from recollect.clock import from_iso, iso
 from recollect.errors import InvalidInput
 from recollect.facade import Recollect
 from recollect.model import Memory, Scope, Session
-from recollect.store.learnport import Pattern
-from recollect.store.queueport import Task
+from recollect.store.ports.learn import Pattern
+from recollect.store.ports.queue import Task
 
 _CHECKED = 12  # bytes of the hash that holds a cursor to its list
 _OVERLAP = 32  # rows before a place that are looked at again, for what moved meanwhile

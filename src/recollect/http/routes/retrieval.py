@@ -48,7 +48,7 @@ from recollect.http.schemas.searching import (
 )
 from recollect.mcp.reading import records, records_text
 from recollect.model import MAX_TAG_CHARS, TIERS, Hit
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
 
 _CHUNK = 65_536  # bytes of an export that are sent at a time
 _FILTERS = (

@@ -25,7 +25,7 @@ from recollect.http.schemas.values import (
 from recollect.model import Evidence, Memory, MemoryVersion
 from recollect.recall.belief import Belief, Quote
 from recollect.recall.usefulness import Usage
-from recollect.store.port import Receipt
+from recollect.store.ports.keeping import Receipt
 
 # Where what a caller sent along stands in a memory's own notes.
 METADATA, SOURCE_TYPE, SOURCE_ID = "metadata", "source_type", "source_id"

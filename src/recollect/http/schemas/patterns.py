@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from recollect.http.schemas.asking import Listed
 from recollect.http.schemas.values import Given, Told, Why
 from recollect.learn.values import RULE_CHARS, STATEMENT_CHARS
-from recollect.store.learnport import Pattern, PatternVersion
+from recollect.store.ports.learn import Pattern, PatternVersion
 
 PatternState = Literal["candidate", "approved", "rejected", "retired", "merged"]
 PatternId = Annotated[str, StringConstraints(min_length=4, max_length=64, pattern=r"^[0-9a-f]+$")]

@@ -28,7 +28,7 @@ from recollect.http.schemas.values import (
     Word,
 )
 from recollect.model import Parts
-from recollect.store.statsport import Tally
+from recollect.store.ports.stats import Tally
 
 
 class Filters(Given):

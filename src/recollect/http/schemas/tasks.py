@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal, Self
 
 from recollect.http.schemas.values import Told
-from recollect.store.queueport import Task
+from recollect.store.ports.queue import Task
 
 TaskState = Literal["waiting", "running", "done", "dead", "cancelled"]
 

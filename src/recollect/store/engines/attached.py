@@ -20,11 +20,12 @@ from recollect.settings import Settings
 from recollect.store.engines.following import PATIENCE, Dialect, Follower
 from recollect.store.engines.port import Engine
 from recollect.store.engines.searching import EngineSearch
-from recollect.store.port import Health, Keeping, Receipt, Upkeep, Vectors, Waiting
+from recollect.store.ports.keeping import Health, Keeping, Receipt, Upkeep
+from recollect.store.ports.search import Vectors, Waiting
 from recollect.store.rows.tx import Database
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
     from recollect.store.postgres.store import PostgresStore
     from recollect.store.sqlite.store import SqliteStore
 

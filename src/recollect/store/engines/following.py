@@ -24,7 +24,7 @@ from recollect.store.engines.port import Embedded, Engine, EngineFailed, VectorI
 from recollect.store.rows.tx import Database, Tx
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 BATCH = 1_000  # documents told at once
 PAUSE = 30.0  # seconds for which an engine that failed is not asked again

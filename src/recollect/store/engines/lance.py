@@ -20,7 +20,7 @@ from recollect.model import TIERS, Tier
 from recollect.store.engines.port import Embedded, EngineFailed, best_of, disk_use, failing
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 APPROXIMATE = 10_000  # vectors of a table from which it gets an approximate index
 PROBES = 32  # parts of that index that are looked into

@@ -17,7 +17,7 @@ from recollect.errors import RecollectError, StoreError
 from recollect.model import Tier
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 
 class EngineFailed(StoreError):

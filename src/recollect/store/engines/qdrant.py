@@ -21,7 +21,7 @@ from recollect.model import Tier
 from recollect.store.engines.port import Embedded, EngineFailed, best_of, disk_use, failing
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 SECONDS = 5  # what one request may take
 MEMORY = ":memory:"

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from recollect.model import Scope, Tier
 from recollect.store.engines.following import Dialect, Follower, key_of, vectors_of
 from recollect.store.engines.port import EngineFailed
-from recollect.store.port import Filter, Match, Search
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Match, Search
 from recollect.store.rows.search import search_filter, visible
 from recollect.store.rows.tx import Database, Tx
 from recollect.store.searchtext import WEAKER_SHARE
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 _FIRST_LOOK = 64  # how many of the nearest documents are held against the filter at first
 _LAST_LOOK = 1_024  # … and at last: a filter that lets less through is for the store itself

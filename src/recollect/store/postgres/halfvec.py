@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 _HEAD = 4  # bytes before the halves: how many there are, and two that are kept free
 _BLOCK = 512  # rows

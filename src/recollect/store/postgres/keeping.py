@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from hashlib import sha256
 
-from recollect.store.port import Health, Size
+from recollect.store.ports.keeping import Health, Size
 from recollect.store.postgres import lifecycle
 from recollect.store.postgres.bodies import PostgresBodies
 from recollect.store.postgres.database import Database

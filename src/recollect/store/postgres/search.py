@@ -16,7 +16,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
-from recollect.store.port import Filter, Match, TermWeights
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Match, TermWeights
 from recollect.store.postgres.athand import KEPT, LATER, AtHand
 from recollect.store.postgres.database import Database
 from recollect.store.postgres.halfvec import Halfvec
@@ -29,7 +30,7 @@ from recollect.store.searchtext import WEAKER_SHARE
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 _REMEMBERED = 200_000  # words of owners whose frequency is kept in mind: 50 MB of them at the most
 _FIRST_LOOK = 64  # how many of the best documents are held against the filter at first

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from recollect.clock import iso
 from recollect.model import Scope, check_id
-from recollect.store.queueport import ANSWERING, Answered
+from recollect.store.ports.queue import ANSWERING, Answered
 from recollect.store.rows.tasks import drop_before
 from recollect.store.rows.tx import Database, Tx
 

@@ -22,7 +22,7 @@ from recollect.errors import ScopeError
 from recollect.model import KEEPER, Scope
 from recollect.store import anchor as anchors
 from recollect.store.anchor import Anchors, Point
-from recollect.store.port import Chain, Entry, Verdict
+from recollect.store.ports.audit import Chain, Entry, Verdict
 from recollect.store.rows.tx import Database, Tx
 from recollect.store.signing import Signer
 from recollect.store.terms import Terms

@@ -14,7 +14,7 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Body, Scope
-from recollect.store.port import Evicted, RawUse
+from recollect.store.ports.capture import Evicted, RawUse
 from recollect.store.rows.tx import Database, Tx
 
 _DAY = 86_400.0

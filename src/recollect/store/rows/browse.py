@@ -15,7 +15,7 @@ from typing import Any
 
 from recollect.clock import from_iso, iso
 from recollect.model import NO_PROJECT, Scope
-from recollect.store.browseport import (
+from recollect.store.ports.browse import (
     LOOK,
     MOST_CHOICES,
     Child,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from recollect.clock import from_iso
+from recollect.store.ports.stats import WITHHELD, Captured, Source, Withheld
 from recollect.store.rows.tx import Rows, Tx
-from recollect.store.statsport import WITHHELD, Captured, Source, Withheld
 
 
 def captured(tx: Tx, rows: Rows, most: int) -> Captured:

@@ -12,7 +12,7 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import ScopeError
 from recollect.model import DELEGATED, Cost, Event, Scope, Session
-from recollect.store.port import Covered, Ingested, Seen
+from recollect.store.ports.capture import Covered, Ingested, Seen
 from recollect.store.rows.appending import Appending, Fate, as_json, session_key, set_facts
 from recollect.store.rows.bodies import RowBodies
 from recollect.store.rows.quotas import take

@@ -17,8 +17,8 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Memory, Scope
-from recollect.store.port import Filter
-from recollect.store.relationport import (
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.relations import (
     KEPT,
     REWRITING,
     STEP_KINDS,

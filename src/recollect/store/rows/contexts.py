@@ -18,7 +18,8 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, InvalidInput, NotFound, ScopeError
 from recollect.model import COMMONS, MEMBER_ROLES, SHARED, Memory, Scope, check_id
-from recollect.store.port import Member, Memories, Proposal, SharedContext
+from recollect.store.ports.contexts import Member, Proposal, SharedContext
+from recollect.store.ports.memories import Memories
 from recollect.store.rows.audit import audit
 from recollect.store.rows.tx import Database, Tx, require_member
 

@@ -7,7 +7,7 @@ import json
 from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
 from recollect.model import Scope
-from recollect.store.port import Distillation
+from recollect.store.ports.distill import Distillation
 from recollect.store.rows.tx import Database
 
 

@@ -11,10 +11,10 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.stats import Facets, Named
 from recollect.store.rows.memories import contained, filter_params
 from recollect.store.rows.tx import Rows, Tx
-from recollect.store.statsport import Facets, Named
 
 _FACETS = ("kind", "tag", "project", "agent", "trust")
 _KEPT = 256  # owners and filters whose counts are kept

@@ -10,7 +10,7 @@ from typing import Any
 
 from recollect.clock import iso
 from recollect.model import KINDS, TIERS, Scope
-from recollect.store.insightport import (
+from recollect.store.ports.insights import (
     FILES,
     KEPT_DAYS,
     MOST,

@@ -16,7 +16,7 @@ from recollect.clock import from_iso, iso
 from recollect.errors import NotFound
 from recollect.model import SAID, Scope
 from recollect.store import copies
-from recollect.store.port import UPKEEP, Ages, Receipt, Upkeep, another_wording
+from recollect.store.ports.keeping import UPKEEP, Ages, Receipt, Upkeep, another_wording
 from recollect.store.rows import index
 from recollect.store.rows.answers import forget_answers
 from recollect.store.rows.appending import session_key

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from recollect.clock import from_iso, iso
 from recollect.errors import NotFound, ScopeError
 from recollect.model import Scope
-from recollect.store.port import Caps, Charge, Spending, Unanswered
+from recollect.store.ports.distill import Caps, Charge, Spending, Unanswered
 from recollect.store.rows.tx import Database, Tx, ensure_project
 
 _ROUNDING = 1e-9  # USD; what adding up floats may be off by

@@ -25,7 +25,7 @@ from recollect.store.searchtext import WEAKER_SHARE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
     Halves = NDArray[np.float16]
     Codes = NDArray[np.int8]

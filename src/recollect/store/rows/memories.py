@@ -14,7 +14,7 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, NotFound, ScopeError, StoreCorrupt
 from recollect.model import SAID, Evidence, Memory, MemoryVersion, Scope
-from recollect.store.port import Filter, Weighing
+from recollect.store.ports.memories import Filter, Weighing
 from recollect.store.rows import index
 from recollect.store.rows.audit import audit
 from recollect.store.rows.quotas import take

@@ -15,7 +15,7 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.model import Scope
-from recollect.store.learnport import (
+from recollect.store.ports.learn import (
     LEAST_USERS,
     MOST_SIGHTINGS,
     PATTERN_STATES,

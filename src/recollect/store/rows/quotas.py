@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from recollect.clock import iso
 from recollect.errors import InvalidInput, QuotaExceeded
 from recollect.model import Scope
-from recollect.store.port import Limits, Quota
+from recollect.store.ports.access import Limits, Quota
 from recollect.store.rows.audit import audit
 from recollect.store.rows.tx import Database, Tx
 

@@ -12,7 +12,8 @@ from typing import Any
 from recollect.clock import from_iso
 from recollect.errors import StoreCorrupt
 from recollect.model import Scope, Tier
-from recollect.store.port import Document, Filter, Match, Surroundings
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Document, Match, Surroundings
 from recollect.store.rows import index
 from recollect.store.rows.memories import filter_params, memory_of
 from recollect.store.rows.tx import Database, Rows, Tx

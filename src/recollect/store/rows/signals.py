@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from recollect.model import Scope
-from recollect.store.learnport import SignalState
+from recollect.store.ports.learn import SignalState
 from recollect.store.rows.tx import Database
 
 

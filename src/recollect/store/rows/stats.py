@@ -6,12 +6,12 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from recollect.model import Scope
-from recollect.store.port import Filter
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.stats import MOST, Captured, Facets, Held, Named, Period, Tally
 from recollect.store.rows.captured import captured
 from recollect.store.rows.facets import KeptFacets, named
 from recollect.store.rows.memories import filter_params
 from recollect.store.rows.tx import Database
-from recollect.store.statsport import MOST, Captured, Facets, Held, Named, Period, Tally
 
 _WIDTHS = {"day": 10, "month": 7}  # characters of a stored time
 

@@ -15,7 +15,7 @@ from recollect.clock import from_iso, iso
 from recollect.errors import Conflict, InvalidInput, NotFound
 from recollect.ids import uuid7
 from recollect.model import Scope
-from recollect.store.queueport import ATTEMPTS, TASK_KINDS, TASK_STATES, Backlog, Task
+from recollect.store.ports.queue import ATTEMPTS, TASK_KINDS, TASK_STATES, Backlog, Task
 from recollect.store.rows.tx import Database, Tx
 
 LOST = f"the worker was lost {ATTEMPTS} times"

@@ -16,9 +16,7 @@ from typing import Any
 from recollect.clock import from_iso, iso
 from recollect.errors import InvalidInput, NotFound
 from recollect.model import Scope
-from recollect.store.rows.audit import audit
-from recollect.store.rows.tx import Database, Rows, Tx
-from recollect.store.useport import (
+from recollect.store.ports.use import (
     DIGEST,
     MOST_FEEDBACK,
     MOST_INJECTIONS,
@@ -30,6 +28,8 @@ from recollect.store.useport import (
     OwnRanking,
     Verdict,
 )
+from recollect.store.rows.audit import audit
+from recollect.store.rows.tx import Database, Rows, Tx
 
 KEPT_SECONDS = 60.0
 _MOST_KEPT = 10_000  # owners

@@ -11,7 +11,7 @@ from hashlib import sha256
 import apsw
 
 from recollect.model import TIERS
-from recollect.store.port import Health, Size
+from recollect.store.ports.keeping import Health, Size
 from recollect.store.rows import index
 from recollect.store.rows.keeping import RowKeeping
 from recollect.store.rows.use import RowUse

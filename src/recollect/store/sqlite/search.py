@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from recollect.model import Scope, Tier
-from recollect.store.port import Filter, Match, TermWeights
+from recollect.store.ports.memories import Filter
+from recollect.store.ports.search import Match, TermWeights
 from recollect.store.rows.search import COMMON, FEW, RowSearch, most_holding, search_filter, seen_of, visible
 from recollect.store.rows.tx import Rows, Tx
 from recollect.store.rows.vectormemory import VECTOR_MEMORY_BYTES, VectorMemory
@@ -20,7 +21,7 @@ from recollect.store.sqlite.database import Database, SqliteTx, owned
 from recollect.store.stems import stems
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
     from recollect.store.rows.matrix import VectorView
 
 _NEWEST = 5_000  # documents that are weighed where they are found by common words alone

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from recollect.model import TIERS, Tier
-from recollect.store.port import Waiting
+from recollect.store.ports.search import Waiting
 from recollect.store.rows import index
 from recollect.store.rows.tx import Tx
 from recollect.store.rows.vectors import Queued, RowVectors, activate, in_turn
 from recollect.store.searchtext import embedded_texts
 
 if TYPE_CHECKING:
-    from recollect.store.port import Matrix
+    from recollect.store.ports.search import Matrix
 
 
 class SqliteVectors(RowVectors):

@@ -24,7 +24,7 @@ from recollect.pipeline.changing import changed as check_changed
 from recollect.pipeline.changing import former
 from recollect.pipeline.hubs import QUARANTINED
 from recollect.recall.belief import Belief
-from recollect.store.useport import GIVEN
+from recollect.store.ports.use import GIVEN
 from recollect.web.asking import HOME
 from recollect.web.believing import standing_of, view_of
 from recollect.web.marking import changes

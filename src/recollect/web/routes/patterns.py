@@ -21,7 +21,7 @@ from recollect.errors import Conflict, InvalidInput, RecollectError
 from recollect.http.errors import Refused
 from recollect.inject.ruleblock import EditedByHand
 from recollect.pipeline.rolling import INSTRUCTIONS, Change, ChangedMeanwhile
-from recollect.store.learnport import PATTERN_STATES, TARGETS, Pattern, Rollout
+from recollect.store.ports.learn import PATTERN_STATES, TARGETS, Pattern, Rollout
 from recollect.web import patterns as told
 from recollect.web import plots
 from recollect.web.pages import Fields, Form, Page, Who

@@ -19,8 +19,8 @@ from recollect.errors import InvalidInput
 from recollect.facade import Recollect
 from recollect.model import KINDS, Memory, Recall
 from recollect.recall.profile import Profile, profile_named, weighed
-from recollect.store.port import SharedContext
-from recollect.store.statsport import Facets
+from recollect.store.ports.contexts import SharedContext
+from recollect.store.ports.stats import Facets
 from recollect.text import one_line
 from recollect.web.asking import FEW, HOME, MANY, Links, Wanted, wanted
 from recollect.web.cards import Card, card_of_hit, card_of_memory

@@ -17,7 +17,7 @@ from recollect.errors import InvalidInput
 from recollect.model import Memory, Scope
 
 if TYPE_CHECKING:
-    from recollect.store.port import Filter
+    from recollect.store.ports.memories import Filter
 
 RELATION_KINDS = ("same_subject", "supersedes", "caused_by", "evidence_of", "depends_on")
 RELEASE = "release"  # gives back what was merged into something that does not say it any more

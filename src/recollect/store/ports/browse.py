@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 if TYPE_CHECKING:
     from recollect.distill.digest import Digest
     from recollect.model import Event, Scope, Session
-    from recollect.store.port import Seen
+    from recollect.store.ports.capture import Seen
 
 MOST_CHOICES = 200  # agents, projects or outcomes that are told
 LOOK = 2_000  # rows of one kind that are gone through at once for what is new

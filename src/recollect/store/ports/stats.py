@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from recollect.model import Scope
-    from recollect.store.port import Filter
+    from recollect.store.ports.memories import Filter
 
 Period = Literal["day", "month"]
 MOST = 50  # values of one facet that are told

@@ -1,0 +1,49 @@
+"""What a store keeps of what was said: sessions with their events and turns, and the gists made of them.
+
+Ports and nothing else; the values are the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from recollect.model import Event, Gist, Scope, Session, Turn
+
+
+class Sessions(Protocol):
+    """Runs and conversations, and what was said in them."""
+
+    def ensure(
+        self,
+        scope: Scope,
+        session: str,
+        *,
+        at: datetime,
+        until: datetime | None = None,
+        title: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+        facts: Session | None = None,
+    ) -> Session: ...
+    def get(self, scope: Scope, session: str) -> Session | None: ...
+    def find(self, scope: Scope, *, limit: int, offset: int = 0) -> list[Session]: ...
+    def append(self, scope: Scope, events: Sequence[Event], titles: Mapping[str, str] = ...) -> list[bool]: ...
+    def history(
+        self, scope: Scope, session: str, *, last: int | None = None, after: int = -1, first: int | None = None
+    ) -> list[Event]: ...
+    def turn(self, scope: Scope, turn_id: str) -> Turn | None: ...
+    def events(self, scope: Scope, keys: Sequence[str]) -> list[Event]: ...
+    def directories(self, scope: Scope) -> list[tuple[str | None, str]]: ...
+
+
+class Gists(Protocol):
+    """One gist a session, and who may make it."""
+
+    def get(self, scope: Scope, session: str) -> Gist | None: ...
+    def put(self, scope: Scope, gist: Gist) -> None: ...
+    def unsummarized(self, scope: Scope, session: str) -> int: ...
+    def lease(self, scope: Scope, session: str, *, now: datetime, until: datetime) -> bool: ...
+    def release(self, scope: Scope, session: str) -> None: ...
+    def recent(self, scope: Scope, *, exclude_session: str | None, limit: int) -> list[Gist]: ...
+    def due(self, scope: Scope, *, after: int, quiet_since: datetime) -> list[str]: ...
