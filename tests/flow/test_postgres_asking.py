@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
 from recollect.errors import NotFound
-from recollect.model import Memory, Scope
+from recollect.model import Evidence, Memory, Scope
 from recollect.recall.answer import answer
 from recollect.recall.asking import filter_of, question_of
 from recollect.recall.meaning import Meaning
@@ -111,6 +112,39 @@ def test_what_needs_more_than_one_statement_is_asked_again_in_a_transaction(
     assert messages == [BEGUN, ["SELECT row,"], ["COMMIT"]], "whose questions need more is not asked in one statement"
 
 
+def test_one_statement_reads_a_memory_exactly_as_it_was_kept(store: PostgresStore, messages: list[list[str]]) -> None:
+    """It comes as the server has it, and not written out as from every other query."""
+    said = "a walrus, “früh”\nat 5 °C"
+    kept = memory(
+        said,
+        why="it swam",
+        tags=("séa", 'ice "floe"'),
+        importance=1 / 3,
+        confidence=0.1,
+        session="s1",
+        evidence=(Evidence("s1", "e1"),),
+        anchors=("src/walrus.py",),
+        meta={"pinned": T0.isoformat(), "ö": [1, None, "\\"]},
+        occurred_at=T0.replace(microsecond=0),
+        recorded_at=T0.replace(microsecond=123456),
+        accessed_at=LATER,
+        access_count=3,
+        expires_at=LATER + timedelta(days=1, microseconds=1),
+        confirmed_at=LATER,
+        slot="walrus/place",
+        maker="rules",
+    )
+    store.memories.add(ANN, kept)
+    asked_often(store, "another walrus")
+    docs = [match.doc for match in by_words(store, ANN, "memory", "früh")]
+    messages.clear()
+    (whole,) = store.ask(ANN, lambda: store.search.documents(ANN, "memory", docs))
+    assert messages == [WHOLE]
+    assert whole.memory == kept == store.memories.get(ANN, kept.id)
+    assert whole == store.search.documents(ANN, "memory", docs)[0]
+    assert {whole.occurred_at.tzinfo, whole.memory.accessed_at.tzinfo} == {UTC}
+
+
 def test_a_question_in_one_statement_reads_what_is_no_more_for_nobody(
     store: PostgresStore, other: PostgresStore, messages: list[list[str]]
 ) -> None:
@@ -196,10 +230,11 @@ def test_a_server_that_was_started_anew_is_asked_for_everything(store: PostgresS
     """Since when it runs is part of what it tells: stamps of another past say nothing."""
     meaning, _ = asked_often(store, "a walrus", times=3)
     known = store.database._lately._entered
-    past = [(*row[:8], "2020-01-01T00:00:00.000000Z", *row[9:]) for row in known[ANN].told]
+    before = known[ANN].sizes["memory"].server
+    past = [(*row[:8], T0, *row[9:]) for row in known[ANN].told]
     known[ANN] = replace(Entered.of(past), steady=True)
     assert recalled(store, meaning) == {"a walrus"}
-    assert known[ANN].sizes["memory"].server > "2026"
+    assert known[ANN].sizes["memory"].server == before != T0
     assert not known[ANN].steady
 
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from recollect import clock as time
-from recollect.clock import TimeLike
+from recollect.clock import TimeLike, parse_time
 from recollect.facade.opened import Opened
 from recollect.model import check_id
 
@@ -36,7 +35,7 @@ class Learning(Opened):
         """What repeats across sessions and agents: candidates for patterns, the most worthwhile first."""
         from recollect.pipeline.detecting import detect
 
-        after = None if since is None else time.parse_time(since)
+        after = None if since is None else parse_time(since)
         named = None if project is None else check_id(project, "project")
         ways: dict[str, Any] = {"since": after, "project": named, "min_frequency": min_frequency, "progress": progress}
         return detect(self.store, self.scope, now=self._clock(), **ways)
@@ -52,7 +51,7 @@ class Learning(Opened):
         """How often memory would have told in time what later sessions found out again; changes nothing."""
         from recollect.pipeline.replaying import replay
 
-        after = None if since is None else time.parse_time(since)
+        after = None if since is None else parse_time(since)
         named = None if project is None else check_id(project, "project")
         ways: dict[str, Any] = {"since": after, "project": named, "limit": limit, "progress": progress}
         embed = partial(self._meaning.of, mode="auto", whose=self.scope.tenant)

@@ -7,8 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from recollect import clock as time
-from recollect.clock import Clock
+from recollect.clock import Clock, now
 from recollect.errors import NotAllowed, ScopeError
 from recollect.model import Memory, Scope
 from recollect.pipeline.making import Making
@@ -41,7 +40,7 @@ class Opened:
         *,
         embedder: Embedder | None = UNSET,
         summarizer: Summarizer | None = None,
-        clock: Clock = time.now,
+        clock: Clock = now,
         count_tokens: CountTokens = estimate_tokens,
         background: bool = True,
         hosted: bool = False,

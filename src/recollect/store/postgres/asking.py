@@ -162,11 +162,14 @@ class AskingTx(PostgresTx):
         raise _Outdated
 
     def _ask_whole(self, params: Mapping[str, object]) -> Answer:
-        """Tell what `_begin` would tell, and these documents, in one statement."""
+        """Tell what `_begin` would tell, and these documents, in one statement.
+
+        All of it as the server has it: times and hashes need not be written out there and read here again.
+        """
         guess, self._guess = self._guess, None
         assert guess is not None
         asked = {**self.entry_params(), "docs": params["docs"]}
-        found = self.connection.execute(QUERIES["search.ask_for_memories"], asked).fetchall()
+        found = self.connection.execute(QUERIES["search.ask_for_memories"], asked, binary=True).fetchall()
         told = [row[:_TOLD] for row in found if row[_TOLD] is None]
         if told != guess.told:
             self._again()
@@ -178,7 +181,7 @@ class AskingTx(PostgresTx):
         guess, self._guess = self._guess, None
         with pipelined(self.connection):
             self.connection.execute(SNAPSHOT)
-            entered = self.connection.execute(QUERIES["sessions.enter_to_ask"], self.entry_params())
+            entered = self.connection.execute(QUERIES["sessions.enter_to_ask"], self.entry_params(), binary=True)
             answer = first()
         told = entered.fetchall()
         now = self._lately.told(self.scope, told)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg.adapt import Loader
-from psycopg.types.string import TextLoader
+from psycopg.types.string import TextBinaryLoader, TextLoader
 
 from recollect.errors import ForkedHandle, InvalidInput, ScopeError, StoreUnavailable
 from recollect.model import Scope
@@ -50,6 +50,7 @@ def set_up(connection: Linked) -> None:
     connection.adapters.register_loader("timestamptz", _IsoLoader)
     for name in ("json", "jsonb"):
         connection.adapters.register_loader(name, TextLoader)
+    connection.adapters.register_loader("json", TextBinaryLoader)
     connection.adapters.register_dumper(Halfvec, HalfvecDumper)
 
 

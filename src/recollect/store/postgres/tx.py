@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,11 +52,11 @@ class Sizes(NamedTuple):
     vectored: int
     vectors: int
     stamp: int  # another one each time the vectors change
-    server: str  # since when it runs: stamps of another past say nothing
+    server: datetime | None  # since when it runs: stamps of another past say nothing
     worded: int  # another one each time the words change
 
 
-NOTHING = Sizes(0, 0, 0, 0, 0, "", 0)
+NOTHING = Sizes(0, 0, 0, 0, 0, None, 0)
 
 
 class PostgresTx(Tx):
@@ -81,7 +82,7 @@ class PostgresTx(Tx):
     def size_of(self, tier: Tier) -> Sizes:
         """How much the owner has of a tier; asked once in a transaction, of all tiers."""
         if self.sizes is None:
-            self.sizes = {name: Sizes(*sizes) for name, *sizes in self.run("search.sizes").fetchall()}
+            self.sizes = {name: Sizes(*sizes) for name, *sizes in self.raw("search.sizes", NO_PARAMS)}
         return self.sizes.get(tier, NOTHING)
 
     def has(self, what: Rare) -> bool:

@@ -411,8 +411,8 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
         content=content,
         project=project,
         origin=origin,
-        occurred_at=from_iso(occurred),
-        recorded_at=from_iso(recorded),
+        occurred_at=_time(occurred),
+        recorded_at=_time(recorded),
         why=why,
         tags=_tags(tags),
         importance=importance,
@@ -422,18 +422,23 @@ def memory_of(row: tuple[Any, ...]) -> Memory:
         anchors=() if anchors == _EMPTY else tuple(json.loads(anchors)),
         meta={} if meta == "{}" else json.loads(meta),
         version=version,
-        accessed_at=None if accessed is None else from_iso(accessed),
+        accessed_at=None if accessed is None else _time(accessed),
         access_count=reads,
         superseded_by=successor,
-        superseded_at=None if superseded is None else from_iso(superseded),
-        expires_at=None if expires is None else from_iso(expires),
-        archived_at=None if archived is None else from_iso(archived),
-        deleted_at=None if deleted is None else from_iso(deleted),
+        superseded_at=None if superseded is None else _time(superseded),
+        expires_at=None if expires is None else _time(expires),
+        archived_at=None if archived is None else _time(archived),
+        deleted_at=None if deleted is None else _time(deleted),
         trust=trust,
         maker=maker,
         slot=slot,
-        confirmed_at=None if confirmed is None else from_iso(confirmed),
+        confirmed_at=None if confirmed is None else _time(confirmed),
     )
+
+
+def _time(told: str | datetime) -> datetime:
+    """A time in its stored form, or as a time already, where a database sent it as one."""
+    return told if isinstance(told, datetime) else from_iso(told)
 
 
 @lru_cache(maxsize=4_096)

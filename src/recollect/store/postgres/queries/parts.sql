@@ -57,7 +57,7 @@ CASE WHEN kind IN ('tool_call', 'edit', 'test_run') THEN 'call' ELSE role END
 (:any_project OR project IS NULL OR project = :scope_project::bigint)
 
 -- name: memory
-row, owner, id, project, kind, content, why, tags, importance, confidence, origin, session, evidence, anchors, meta, dedup_key,
+row, owner, id, project, kind, content, why, tags::text, importance, confidence, origin, session, evidence, anchors, meta, dedup_key,
   content_hash, occurred_at, recorded_at, accessed_at, access_count, version, superseded_by, superseded_at, expires_at, archived_at,
   deleted_at, trust, maker, slot, confirmed_at, project_name
 
