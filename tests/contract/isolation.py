@@ -8,7 +8,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import product
+from pkgutil import iter_modules
 from typing import Any, get_type_hints
 
 from recollect.capture.bodies import body_of
@@ -17,7 +19,7 @@ from recollect.distill.digest import digest_of
 from recollect.errors import RecollectError
 from recollect.ids import stable_key
 from recollect.model import TIERS, Cost, Memory, Scope, Session
-from recollect.store import port, portable
+from recollect.store import port, portable, ports
 from recollect.store.port import Store
 from recollect.store.ports.capture import Seen
 from recollect.store.ports.distill import Caps, Charge, Distillation
@@ -132,8 +134,14 @@ def rollout_of(canary: str, where: str) -> Rollout:
     return Rollout(stable_key("rollout", canary)[:16], pattern, 1, "agents-md", where, T0)
 
 
+def is_protocol(kind: object) -> bool:
+    return bool(getattr(kind, "_is_protocol", False))
+
+
 def methods() -> Iterator[tuple[str, Any]]:
-    hints = {name: get_type_hints(getattr(port.Store, name).fget)["return"] for name in PORTS}
+    modules = [import_module(f"{ports.__name__}.{found.name}") for found in iter_modules(ports.__path__)]
+    known = {name: kind for module in modules for name, kind in vars(module).items() if is_protocol(kind)}
+    hints = {name: get_type_hints(getattr(port.Store, name).fget, localns=known)["return"] for name in PORTS}
     for name, protocol in hints.items():
         for method, function in inspect.getmembers(protocol, inspect.isfunction):
             if not method.startswith("_"):
