@@ -62,7 +62,8 @@ def measured(
             seconds = min(20, options.seconds)
             found = load.crowd(service, Path(folder), asked, connections, seconds)
             curve[connections] = (found["p95"], float("nan"))
-            load.add(report, "chromadb", f"search, vector given, {connections} at once", found, None, 200)
+            paced = {**found, "pace": model.pace()}
+            load.add(report, "chromadb", f"search, vector given, {connections} at once", paced, None, 200)
     return curve
 
 
