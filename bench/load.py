@@ -214,7 +214,9 @@ def measured(
     """Searches and ingests at every crowd, paced ones, and connections that are only held."""
 
     def loose(*crowded: Any, **more: Any) -> Any:
-        return {**crowd(service, Path(folder), *crowded, **more), "pace": model.pace()}
+        found = crowd(service, Path(folder), *crowded, **more)
+        rest(service)
+        return {**found, "pace": model.pace()}
 
     corpus = Corpus(11)
     curve: dict[int, tuple[float, float]] = {}
@@ -225,7 +227,6 @@ def measured(
             seconds = options.seconds if connections == 50 else min(20, options.seconds)
             found = loose(asked, connections, seconds)
             brought = loose(given, connections, min(20, seconds))
-            rest(service)
             curve[connections] = (found["p95"], brought["p95"])
             add(report, name, f"search, {connections} at once", found, 50 if connections == 50 else None, 200)
             add(report, name, f"ingest, {connections} at once", brought, 100 if connections == 50 else None, 500)
@@ -233,8 +234,8 @@ def measured(
         add(report, name, f"search, {len(service.keys)} users once a second", paced, 50, 200)
         paced = loose(given, len(service.keys), min(20, options.seconds), rate=len(service.keys))
         add(report, name, f"ingest, {len(service.keys)} users once a second", paced, 100, 500)
-        rest(service)
         both = together(service, Path(folder), (asked, given), len(service.keys), options.seconds)
+        rest(service)
         pace = model.pace()
         for what, found, goal, floor in zip(("search", "ingest"), both, (50, 100), (200, 500), strict=True):
             paced = {**found, "pace": pace}
