@@ -4,8 +4,9 @@
     python bench/sidebyside.py /tmp/before/src src [--store postgres] [--users 50] [--memories 10000] [--connections 50]
                                [--warm 70] [--seconds 8] [--rounds 6]
 
-A machine that others share is a fifth quicker in one minute than in the next; in turn, and by the median of several
-rounds, a few percent can be seen. `--warm`: until PostgreSQL's words of 50 users are at hand, which takes 64 questions
+A machine that others share is a third quicker in one minute than in the next; in turn, and by the median of several
+rounds, a few percent can be seen. The pace before and after each round tells in which of them it was: the milliseconds
+that the idle machine takes for a piece of work that is always the same. `--warm`: until PostgreSQL's words of 50 users are at hand, which takes 64 questions
 of each in each process.
 """
 
@@ -68,7 +69,8 @@ def main() -> None:
         url = stack.enter_context(database(None)) if options.store == "postgres" else ""
         settings = Settings(data_dir=folder / "data", database_url=url)
         store = open_store(settings)
-        keys = fill(store, options.users, memories, Remembering())
+        model = Remembering()
+        keys = fill(store, options.users, memories, model)
         store.close()
         if url:
             with psycopg.connect(url, autocommit=True) as owner:
@@ -77,22 +79,22 @@ def main() -> None:
         asked = searches(services[0], Corpus(11), QUESTIONS)
         for service in services:
             crowd(service, folder, asked, 20, options.warm)
-        print("| round | tree | p50 | p95 | processor a search |\n|---|---|---|---|---|")
-        seen: dict[Path, list[tuple[float, float, float]]] = {tree: [] for tree in options.trees}
+        print("| round | tree | p50 | p95 | processor a search | pace before | after |\n|---|---|---|---|---|---|---|")
+        seen: dict[Path, list[tuple[float, ...]]] = {tree: [] for tree in options.trees}
         for number in range(options.rounds):
             turns = list(zip(options.trees, services, strict=True))
             for tree, service in turns if number % 2 else reversed(turns):
-                began = busy()
+                pace, began = model.pace(), busy()
                 found = crowd(service, folder, asked, options.connections, options.seconds)
                 spent = (busy() - began) * 10 / len(found["spent"])
-                seen[tree].append((found["p50"], found["p95"], spent))
+                seen[tree].append((found["p50"], found["p95"], spent, pace, model.pace()))
                 print(_row(str(number + 1), tree, *seen[tree][-1]), flush=True)
         for tree, rounds in seen.items():
             print(_row("median", tree, *map(median, zip(*rounds, strict=True))))
 
 
-def _row(number: str, tree: Path, p50: float, p95: float, spent: float) -> str:
-    return f"| {number} | {tree} | {p50:.1f} ms | {p95:.1f} ms | {spent:.2f} ms |"
+def _row(number: str, tree: Path, p50: float, p95: float, spent: float, before: float, after: float) -> str:
+    return f"| {number} | {tree} | {p50:.1f} ms | {p95:.1f} ms | {spent:.2f} ms | {before:.0f} | {after:.0f} |"
 
 
 if __name__ == "__main__":
