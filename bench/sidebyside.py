@@ -6,8 +6,8 @@
 
 A machine that others share is a third quicker in one minute than in the next; in turn, and by the median of several
 rounds, a few percent can be seen. The pace before and after each round tells in which of them it was: the milliseconds
-that the idle machine takes for a piece of work that is always the same. `--warm`: until PostgreSQL's words of 50 users are at hand, which takes 64 questions
-of each in each process.
+that the idle machine takes for a piece of work that is always the same. `--warm`: until PostgreSQL's words of 50 users
+are at hand, which takes 64 questions of each in each process.
 """
 
 from __future__ import annotations
