@@ -283,6 +283,8 @@ def test_with_redis_it_takes_events_and_says_how_that_goes(start: Start, redis_u
     begun = time.monotonic()
     assert service.stop() == 0
     assert time.monotonic() - begun < 6
+    levels = {json.loads(line).get("level") for line in service.log.read_text().splitlines() if line.startswith("{")}
+    assert "error" not in levels, "what it let go of at its end was let go of in time"
 
 
 def test_the_page_is_found_by_its_verb_while_the_server_runs(start: Start, tmp_path: Path) -> None:

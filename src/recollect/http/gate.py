@@ -141,9 +141,7 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            await self._limits.close()
-            self._straight.close()
+            await self._app(scope, receive, self._closing(send))
             return
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
@@ -154,6 +152,17 @@ class Gate:
             return
         with self._metrics.in_flight():
             await self._answered(passing, receive)
+
+    def _closing(self, send: Send) -> Send:
+        """Lets go of what it holds before it is told that all is over: nobody waits for anything after that."""
+
+        async def told(message: Message) -> None:
+            if message["type"].startswith("lifespan.shutdown"):
+                await self._limits.close()
+                self._straight.close()
+            await send(message)
+
+        return told
 
     async def _answered(self, passing: Passing, receive: Receive) -> None:
         """An answer, whatever happens."""
