@@ -105,7 +105,7 @@ def test_the_vectors_of_a_large_owner_who_goes_on_asking_are_read_beside_the_que
     run, raw = PostgresTx.run, PostgresTx.raw
 
     def slow(tx: PostgresTx, query: str, params: Mapping[str, object]) -> list[tuple[Any, ...]]:
-        assert reading.wait(30)
+        assert query != "search.every_vector" or reading.wait(30)
         return raw(tx, query, params)
 
     monkeypatch.setattr(
