@@ -3,20 +3,21 @@
 In: documents with their lexemes as PostgreSQL sends them, and which documents are left. Out: a `Lexicon`, everything
 bm25 needs as it is after one change, and never changed itself: whoever has it goes on with it while the next is made.
 
-Most documents stand in lists, one for each word. What came since stands beside them, each with its own words, until
-there is enough of it to make the lists again; what is gone stays in the lists until then, and is left out.
+Most documents stand in lists, one for each word. What came since stands beside them, until there is enough of it to
+make the lists again; what is gone stays in the lists until then, and is left out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from recollect.store.postgres.lexemes import STEPS
+from recollect.store.rows.best import is_of_many, least, reached
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,10 +36,34 @@ _RECENT_BYTES = 4_096  # … and a document beside the lists
 
 
 class Recent(NamedTuple):
-    """A document beside the lists: how many words it has, and how often it holds each of them."""
+    """The documents beside the lists: how many words each has, and for each word which of them hold it, and how often.
 
-    size: int
-    words: Mapping[str, float]
+    Never changed, as the lists are: by word, so that a question looks at those that share one of its words, not at all.
+    """
+
+    sizes: Mapping[int, int]
+    held: Mapping[str, tuple[tuple[int, float], ...]]
+
+    def brought_up(self, sent: Sequence[Sent], read: Reader) -> Recent:
+        """The next ones: these documents in place of what they had."""
+        again = self.sizes.keys() & {doc for doc, _, _ in sent}
+        before = self.without(again) if again else self
+        sizes, held = dict(before.sizes), dict(before.held)
+        for doc, size, lexemes in sent:
+            sizes[doc] = size
+            for word, times in read.words(lexemes).items():
+                held[word] = (*held.get(word, ()), (doc, times))
+        return Recent(sizes, held)
+
+    def without(self, gone: Set[int]) -> Recent:
+        left = ((word, tuple(one for one in docs if one[0] not in gone)) for word, docs in self.held.items())
+        return Recent(
+            {doc: size for doc, size in self.sizes.items() if doc not in gone},
+            {word: docs for word, docs in left if docs},
+        )
+
+
+NONE = Recent({}, {})
 
 
 class Lists(NamedTuple):
@@ -55,9 +80,7 @@ class Lists(NamedTuple):
 class Lexicon:
     """The words at one moment; `stamp` says which."""
 
-    def __init__(
-        self, stamp: int, lists: Lists, recent: Mapping[int, Recent], live: NDArray[np.bool_] | None = None
-    ) -> None:
+    def __init__(self, stamp: int, lists: Lists, recent: Recent = NONE, live: NDArray[np.bool_] | None = None) -> None:
         self.stamp = stamp
         self._lists = lists
         self._recent = recent
@@ -67,35 +90,33 @@ class Lexicon:
     def size(self) -> int:
         lists = self._lists
         arrays = (lists.places, lists.times, lists.docs, lists.sizes)
-        words = _WORD_BYTES * len(lists.numbers) + _RECENT_BYTES * len(self._recent)
+        words = _WORD_BYTES * len(lists.numbers) + _RECENT_BYTES * len(self._recent.sizes)
         return words + sum(array.nbytes for array in arrays)
 
     @property
     def docs(self) -> NDArray[np.int64]:
         """The documents that are here."""
         docs = self._lists.docs if self._live is None else self._lists.docs[self._live]
-        return np.concatenate((docs, np.fromiter(self._recent, dtype=np.int64, count=len(self._recent))))
+        return np.concatenate((docs, np.array(list(self._recent.sizes), dtype=np.int64)))
 
     def holding(self, words: Sequence[str]) -> dict[str, int]:
         """How many documents hold each word."""
-        return {
-            word: len(self._places(word)[0]) + sum(word in one.words for one in self._recent.values()) for word in words
-        }
+        return {word: len(self._places(word)[0]) + len(self._recent.held.get(word, ())) for word in words}
 
     def best(
         self, words: Sequence[str], weights: Sequence[float], length: float, limit: int
     ) -> list[tuple[int, float]]:
         """The best documents by bm25, best first, ties by document; `length` is how many words they have on average."""
         found = self._in_lists(words, weights, length, limit)
-        for doc, one in self._recent.items():
-            weighed = zip(words, weights, strict=True)
-            shared = [(one.words[word], weight) for word, weight in weighed if word in one.words]
-            if shared:
-                long = K1 * (1 - B + B * one.size / length)
-                found.append((doc, sum(weight * times * (K1 + 1) / (times + long) for times, weight in shared)))
-        if self._recent:
-            found.sort(key=lambda one: (-one[1], one[0]))
-        return found[:limit]
+        sizes, held = self._recent
+        scores: dict[int, float] = {}
+        for word, weight in zip(words, weights, strict=True):
+            for doc, times in held.get(word, ()):
+                long = K1 * (1 - B + B * sizes[doc] / length)
+                scores[doc] = scores.get(doc, 0.0) + weight * times * (K1 + 1) / (times + long)
+        if not scores:
+            return found
+        return sorted((*found, *scores.items()), key=lambda one: (-one[1], one[0]))[:limit]
 
     def _in_lists(
         self, words: Sequence[str], weights: Sequence[float], length: float, limit: int
@@ -108,10 +129,11 @@ class Lexicon:
         weight = np.repeat(weights, [len(places) for places, _ in held])
         long = K1 * (1 - B + (B / length) * self._lists.sizes[places])
         scores = np.bincount(places, weight * times * (K1 + 1) / (times + long))
-        best = np.flatnonzero(scores)
+        enough = reached(scores, limit) if is_of_many(scores, limit) else 0.0
+        best = np.flatnonzero(scores >= enough if enough else scores > 0.0)
         scores = scores[best]
         if limit < len(best):
-            few = scores >= np.partition(scores, len(best) - limit)[len(best) - limit]
+            few = scores >= least(scores, limit)
             best, scores = best[few], scores[few]
         docs = self._lists.docs[best]
         order = np.lexsort((docs, -scores))[:limit]
@@ -138,13 +160,13 @@ class Lexicon:
         live = ~np.isin(self._lists.docs, docs)
         if self._live is not None:
             live &= self._live
-        recent = {**self._recent, **{doc: Recent(size, read.words(lexemes)) for doc, size, lexemes in sent}}
+        recent = self._recent.brought_up(sent, read)
         if only is not None:
             live &= np.isin(self._lists.docs, only)
-            left = set(only.tolist())
-            recent = {doc: one for doc, one in recent.items() if doc in left}
-        if len(recent) + len(live) - int(live.sum()) > RECENT:
-            return Lexicon(stamp, _joined(self._lists, live, recent), {})
+            if gone := recent.sizes.keys() - only.tolist():
+                recent = recent.without(gone)
+        if len(recent.sizes) + len(live) - int(live.sum()) > RECENT:
+            return Lexicon(stamp, _joined(self._lists, live, recent))
         return Lexicon(stamp, self._lists, recent, None if live.all() else live)
 
 
@@ -168,7 +190,7 @@ class Reader:
         places = np.repeat(np.arange(len(sent), dtype=np.int32), [len(lexemes) for lexemes in each])
         docs = np.array([doc for doc, _, _ in sent], dtype=np.int64)
         sizes = np.array([size for _, size, _ in sent], dtype=np.float64)
-        return Lexicon(stamp, _listed(numbers, word_of[told], places, times_of[told], docs, sizes), {})
+        return Lexicon(stamp, _listed(numbers, word_of[told], places, times_of[told], docs, sizes))
 
     def words(self, sent: bytes) -> dict[str, float]:
         """How often a document holds each of its words."""
@@ -198,17 +220,17 @@ def _listed(
     return Lists(numbers, starts.tolist(), places[order], times[order], docs, sizes)
 
 
-def _joined(lists: Lists, live: NDArray[np.bool_], recent: Mapping[int, Recent]) -> Lists:
+def _joined(lists: Lists, live: NDArray[np.bool_], recent: Recent) -> Lists:
     """The lists without what is gone, and with what stood beside them."""
     numbers = dict(lists.numbers)
     words = np.repeat(np.arange(len(numbers)), np.diff(lists.starts))
     kept = live[lists.places]
     at = np.cumsum(live, dtype=np.int32) - 1  # where each that is left goes
-    first = int(live.sum())
+    place_of = {doc: place for place, doc in enumerate(recent.sizes, int(live.sum()))}
     more = [
-        (numbers.setdefault(word, len(numbers)), place, times)
-        for place, one in enumerate(recent.values(), first)
-        for word, times in one.words.items()
+        (numbers.setdefault(word, len(numbers)), place_of[doc], times)
+        for word, docs in recent.held.items()
+        for doc, times in docs
     ]
     new_words, new_places, new_times = zip(*more, strict=True) if more else ((), (), ())
     return _listed(
@@ -216,6 +238,6 @@ def _joined(lists: Lists, live: NDArray[np.bool_], recent: Mapping[int, Recent])
         np.concatenate((words[kept], np.array(new_words, dtype=np.int64))),
         np.concatenate((at[lists.places[kept]], np.array(new_places, dtype=np.int32))),
         np.concatenate((lists.times[kept], np.array(new_times, dtype=np.float32))),
-        np.concatenate((lists.docs[live], np.fromiter(recent, dtype=np.int64, count=len(recent)))),
-        np.concatenate((lists.sizes[live], np.array([one.size for one in recent.values()], dtype=np.float64))),
+        np.concatenate((lists.docs[live], np.array(list(recent.sizes), dtype=np.int64))),
+        np.concatenate((lists.sizes[live], np.array(list(recent.sizes.values()), dtype=np.float64))),
     )

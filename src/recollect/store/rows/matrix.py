@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import simsimd
 
+from recollect.store.rows.best import is_of_many, least, reached
 from recollect.store.searchtext import WEAKER_SHARE
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 FEW = 4_096  # rows up to which all are compared exactly: anything else takes longer
 AGAIN = 3  # questions until it is worth making eight bits of all rows
 _BLOCK = 512
-_GROUP = 8  # of which the best stands for all where many are compared
 _SLACK = 0.05  # float16 changes the length of a unit vector by less than this
 _ROUNDED = 1e-5  # what adding up in floats can be wrong by
 _SPARE = 64  # rows that nobody counts
@@ -119,7 +119,7 @@ class VectorView:
             docs, scores = self.docs, self._scores(query)
         else:
             docs, scores = self.docs[places], self._cosines(asked, places)
-        best = np.arange(len(scores)) if limit >= len(scores) else np.flatnonzero(scores >= _least(scores, limit))
+        best = np.arange(len(scores)) if limit >= len(scores) else np.flatnonzero(scores >= least(scores, limit))
         best = best[np.lexsort((docs[best], -scores[best]))][:limit]
         return list(zip(docs[best].tolist(), scores[best].tolist(), strict=True))
 
@@ -155,7 +155,7 @@ class VectorView:
 
     def _likely(self, asked: Asked, limit: int) -> NDArray[np.int64] | None:
         """Where the documents are that may be the nearest, as far as eight bits tell; None: all have to be compared."""
-        if len(self.rows) <= FEW or limit * 2 * _GROUP > len(self.docs):
+        if len(self.rows) <= FEW or not is_of_many(self.docs, limit):
             return None
         self._coarse.asked += 1
         if self._coarse.asked < AGAIN:
@@ -174,7 +174,7 @@ class VectorView:
         # Each row is off by `error` times the question's length, and the question by `wrong` times the row's, which is
         # one but for what rounding made of it. What a document is given for its rows is off by no more than they are.
         off = error * float(np.sqrt(np.dot(whole, whole))) + wrong * (1.0 + _SLACK + error) + _ROUNDED
-        return np.flatnonzero(near >= _reached(near, limit) - np.float32(2 * off / step))
+        return np.flatnonzero(near >= reached(near, limit) - np.float32(2 * off / step))
 
     def _scores(self, query: Matrix) -> Matrix:
         """The cosine of every document; remembered for the question at hand, which asks for more and more."""
@@ -338,18 +338,6 @@ def _gathered(bounds: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
     heights = bounds[:, 2] - bounds[:, 0]
     shifts = bounds[:, 0] - (np.cumsum(heights) - heights)
     return np.arange(heights.sum()) + np.repeat(shifts, heights), bounds - shifts[:, None]
-
-
-def _least(scores: Matrix, limit: int) -> np.float32:
-    """The score of the last of the best so many."""
-    found: np.float32 = np.partition(scores, len(scores) - limit)[len(scores) - limit]
-    return found
-
-
-def _reached(scores: Matrix, limit: int) -> np.float32:
-    """A score that at least so many reach, and not many more: of groups, the best of each are enough to tell."""
-    groups = len(scores) // _GROUP
-    return _least(scores[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0), limit)
 
 
 def _dot(rows: Halves, asked: Asked) -> Matrix:
