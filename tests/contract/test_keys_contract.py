@@ -112,7 +112,7 @@ def test_every_bad_key_is_told_the_same_after_the_same_work(store: Store, monkey
     database: Any = store.database  # type: ignore[attr-defined]
     monkeypatch.setattr(hmac, "compare_digest", counted("compared", hmac.compare_digest))
     monkeypatch.setattr(row_keys, "digest", counted("hashed", digest))
-    for name in ("read", "write", "touch", "snapshot"):
+    for name in ("alone", "read", "write", "touch", "snapshot"):
         monkeypatch.setattr(database, name, counted(name, getattr(database, name)))
     answers, works = set(), set()
     for text in bad.values():
@@ -122,7 +122,9 @@ def test_every_bad_key_is_told_the_same_after_the_same_work(store: Store, monkey
         answers.add((str(raised.value), raised.value.hint, raised.value.code, repr(raised.value.__cause__)))
         works.add(tuple(sorted(work.items())))
     assert answers == {("not a valid key", None, "invalid_key", "None")}
-    assert works == {(("compared", 1), ("hashed", 1), ("read", 1))}
+    (done,) = map(dict, works)
+    done.pop("read", None)  # what one query is on a store in a file
+    assert done == {"alone": 1, "compared": 1, "hashed": 1}
 
 
 @pytest.mark.parametrize("text", [None, 5, b"rec_live_", ["rec"]], ids=repr)

@@ -64,19 +64,22 @@ class Turns:
         queue = self._queues.setdefault(tenant, deque())
         if len(queue) >= self._most:
             raise Crowded(own=True)
-        turn: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        turn: asyncio.Future[Turn] = loop.create_future()
         queue.append(turn)
+        late = loop.call_later(self._seconds, _give_up, turn)
         try:
-            async with asyncio.timeout(self._seconds):
-                return await turn
+            return await turn
         except BaseException as error:
-            if turn.done() and not turn.cancelled():
+            if turn.done() and not turn.cancelled() and turn.exception() is None:
                 turn.result().give()  # it came just as nobody waited any more
             else:
                 self._leave(tenant, turn)
             if isinstance(error, TimeoutError):
                 raise Crowded(own=self._running[tenant] >= self._each) from None
             raise
+        finally:
+            late.cancel()
 
     def end(self, turn: Turn) -> None:
         """A turn is over."""
@@ -139,3 +142,8 @@ class Turns:
         turn.timer, turn.aside = None, True
         self._aside.add(turn.tenant)
         self._make_room(turn.tenant)
+
+
+def _give_up(turn: asyncio.Future[Turn]) -> None:
+    if not turn.done():
+        turn.set_exception(TimeoutError())

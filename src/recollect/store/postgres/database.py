@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from recollect.store.port import Found
 from recollect.store.postgres.asking import AskingTx, Lately
 from recollect.store.postgres.connecting import Linked, Pool, store_error
 from recollect.store.postgres.halfvec import Halfvec, HalfvecDumper
-from recollect.store.postgres.tx import QUERIES, SNAPSHOT, PostgresTx
+from recollect.store.postgres.tx import NO_PARAMS, QUERIES, SNAPSHOT, PostgresTx
 from recollect.store.rows.tx import MAY_ONLY_READ
 from recollect.store.terms import Terms
 
@@ -115,13 +115,13 @@ class Database:
         """A transaction whose statements all see the same moment."""
         return self._transaction(scope, SNAPSHOT)
 
-    def alone(self, query: str) -> tuple[Any, ...] | None:
+    def alone(self, query: str, params: Mapping[str, object] = NO_PARAMS) -> tuple[Any, ...] | None:
         """The row of one query about nobody's rows: a transaction by itself, in one round trip."""
         self._usable()
         connection = self.pool.getconn()
         try:
             with _translated():
-                found: tuple[Any, ...] | None = connection.execute(QUERIES[query]).fetchone()
+                found: tuple[Any, ...] | None = connection.execute(QUERIES[query], params).fetchone()
                 return found
         except BaseException:
             connection.close()  # in the middle of something, or broken: the pool makes another

@@ -101,8 +101,7 @@ class RowKeys:
     def check(self, text: str, *, at: datetime, env: str | None = None) -> Grant:
         """What the key opens; InvalidKey, and nothing about why, when it opens nothing (here, in this environment)."""
         given, key_id = digest(text), id_of(text)
-        with self._db.read(None) as tx:
-            row = tx.run("keys.of", {"id": key_id}).fetchone()
+        row = self._db.alone("keys.of", {"id": key_id})
         found = _NOBODY if row is None else _Found(*row)
         now = iso(at)
         held = (

@@ -137,6 +137,10 @@ class Database(Protocol):
         """For a small write that nothing else hangs on; it does not wait for other writers of the owner."""
         ...
 
+    def alone(self, query: str, params: Mapping[str, object] = _NOTHING) -> tuple[Any, ...] | None:
+        """The row of one query about nobody's rows."""
+        ...
+
     def owners(self) -> Iterable[Scope | None]:
         """The scopes that together are the whole store: each owner's, or None where one transaction sees them all."""
         ...

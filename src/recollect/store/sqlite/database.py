@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from errno import EACCES, EPERM, EROFS
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
@@ -286,6 +286,12 @@ class Database:
     def owners(self) -> tuple[None]:
         """One transaction sees every owner's rows."""
         return (None,)
+
+    def alone(self, query: str, params: Mapping[str, object] = _NOTHING) -> tuple[Any, ...] | None:
+        """The row of one query about nobody's rows."""
+        with self.read(None) as tx:
+            found: tuple[Any, ...] | None = tx.run(query, params).fetchone()
+            return found
 
     def read(self, scope: Scope | None) -> AbstractContextManager[SqliteTx]:
         """A transaction for reading; its statements see the newest commit each.
