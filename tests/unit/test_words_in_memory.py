@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.store.postgres.lexemes import STEPS
 from recollect.store.postgres.lexicon import K1, B, Lexicon, Reader
-from recollect.store.rows.best import is_of_many, least, reached
+from recollect.store.rows.best import GROUP, is_of_many, least, reached
 
 HEAD = "m1:"
 STEP = STEPS["memory"]
@@ -77,11 +77,11 @@ def test_words_at_hand_rank_as_plain_bm25_does(
     assert all(every[doc] == score for doc, score in found)
 
 
-@given(st.lists(st.floats(0, 100), min_size=16, max_size=500), st.integers(1, 40))
-def test_at_least_so_many_reach_what_groups_tell(scores: list[float], limit: int) -> None:
-    given_scores = np.array(scores)
-    if not is_of_many(given_scores, limit):
-        return
-    bound = reached(given_scores, limit)
-    assert bound <= least(given_scores, limit)
-    assert int((given_scores >= bound).sum()) >= limit
+@given(st.lists(st.floats(0, 100), min_size=2 * GROUP, max_size=500), st.data())
+def test_at_least_so_many_reach_what_groups_tell(drawn: list[float], data: st.DataObject) -> None:
+    scores = np.array(drawn)
+    limit = data.draw(st.integers(1, len(scores) // (2 * GROUP)))
+    assert is_of_many(scores, limit)
+    bound = reached(scores, limit)
+    assert bound <= least(scores, limit)
+    assert int((scores >= bound).sum()) >= limit
