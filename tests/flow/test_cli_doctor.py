@@ -6,12 +6,15 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import apsw
+import onnxruntime
 import pytest
 
 from recollect import Recollect, Scope
 from recollect.model import os_user
+from recollect.models.minilm import MiniLM
 from tests.flow.conftest import Cli, Ran
 
 PAGE = 4096
@@ -154,6 +157,37 @@ def test_a_damaged_model_is_found(cli: Cli, data: Path, tmp_path: Path, monkeypa
     ran, found = doctor(cli, data)
     assert ran.code == 1
     assert "model install" in found["embedder"]["todo"]
+
+
+@pytest.mark.parametrize("quick", ["on", "off"])
+def test_the_model_is_tried_and_how_questions_are_embedded_is_said(
+    cli: Cli, data: Path, minilm_dir: Path, monkeypatch: pytest.MonkeyPatch, quick: str
+) -> None:
+    monkeypatch.setenv("RECOLLECT_MODEL_DIR", str(minilm_dir))
+    monkeypatch.setenv("RECOLLECT_QUICK_QUESTIONS", quick)
+    model = MiniLM(minilm_dir)
+    _, found = doctor(cli, data)
+    assert found["embedder"]["state"] == "ok"
+    text = found["embedder"]["text"]
+    if quick == "off":
+        assert "exactly, as `quick_questions` is set" in text
+    elif model.questions() is model:
+        assert "exactly, as this processor needs it" in text
+    else:
+        assert "8 bits" in text
+
+
+def test_a_model_that_cannot_be_loaded_is_found(
+    cli: Cli, data: Path, minilm_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*given: Any, **named: Any) -> None:
+        raise RuntimeError("this runtime is too old for that model")
+
+    monkeypatch.setenv("RECOLLECT_MODEL_DIR", str(minilm_dir))
+    monkeypatch.setattr(onnxruntime, "InferenceSession", broken)
+    ran, found = doctor(cli, data)
+    assert ran.code == 1
+    assert "onnxruntime" in found["embedder"]["todo"]
 
 
 def test_vectors_of_another_model_are_found(

@@ -234,6 +234,7 @@ def _embedder(place: Place) -> list[Finding]:
     from recollect.cli.verbs.model import weights_folder
     from recollect.models import weights
     from recollect.models.choose import choose
+    from recollect.models.port import for_questions
 
     settings = place.loaded.settings
     folder = weights_folder(place)
@@ -245,7 +246,18 @@ def _embedder(place: Place) -> list[Finding]:
         return [Finding("embedder", "bad", str(error), error.hint)]
     if embedder is None:
         return [Finding("embedder", "note", f"none, so recall is by words alone: {why}")]
-    return [Finding("embedder", "ok", f"{embedder.name} ({embedder.dim})")]
+    told = f"{embedder.name} ({embedder.dim})"
+    if settings.embedder != "minilm":
+        return [Finding("embedder", "ok", told)]
+    try:
+        questions = for_questions(embedder)
+        questions.embed(["does it work?"])
+    except RecollectError as error:
+        return [Finding("embedder", "bad", str(error), error.hint)]
+    if questions is not embedder:
+        return [Finding("embedder", "ok", f"{told}, questions with weights of 8 bits")]
+    reason = "as `quick_questions` is set" if not settings.quick_questions else "as this processor needs it"
+    return [Finding("embedder", "ok", f"{told}, questions exactly, {reason}: each takes twice as long")]
 
 
 def _language_model(place: Place) -> list[Finding]:
