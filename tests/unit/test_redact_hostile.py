@@ -1,4 +1,7 @@
-"""Text made to be slow costs the redactor no more than two seconds of CPU a megabyte, and grows in proportion."""
+"""Text made to be slow costs the redactor no more than two seconds of CPU a megabyte, and grows in proportion.
+
+Two seconds of a machine that nothing slows: `bench.redaction` holds each text against work of the same moment.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ QUICK, LARGE = 20_000, 250_000
 def test_hostile_text_is_read_in_bounded_time(pii: bool) -> None:  # T21
     times = worst(QUICK, pii=pii)
     assert len(times) >= 12
-    # A small text is timed badly and machines differ: the bound here catches what grows without end.
+    # A small text is timed badly: the bound here catches what grows without end.
     assert times[0][0] <= 2 * PROMISED, times[:3]
 
 

@@ -12,6 +12,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 
 from recollect.capture.secretrules import FIRST_NAMED, LONG_RUN, PERSONAL, RULES, secret_span, unknown_token
@@ -45,6 +46,7 @@ def _disguises() -> dict[str, str]:
 
 
 _DISGUISES = _disguises()
+_AS_IT_READS = str.maketrans(_DISGUISES)
 _LITERALS = sorted({literal for rule in RULES for literal in rule.literals})
 _RULES_OF = [tuple((n, rule) for n, rule in enumerate(RULES) if literal in rule.literals) for literal in _LITERALS]
 _FIRST_DISGUISE = len(_LITERALS)
@@ -109,7 +111,7 @@ class Redactor:
         for _ in range(MAX_ROUNDS):
             flat = None
             if not text.isascii() and any(index >= _FIRST_DISGUISE for index, _, _ in hits):
-                flat = Flat(text, hits)
+                flat = Flat(text)
                 hits = _find(flat.text)
             plain = flat.text if flat else text
             spans = self._spans(plain, hits)
@@ -169,27 +171,22 @@ class Marks:
 class Flat:
     """A text as it reads: nothing invisible, look-alikes as what they look like, and the way back to the original."""
 
-    def __init__(self, text: str, hits: list[Hit]) -> None:
-        parts: list[str] = []
-        self._flat, self._original = [0], [0]  # from each of these places on, the two run in step
-        size = done = 0
-        for index, start, end in hits:
-            if index >= _FIRST_DISGUISE:
-                shown = _DISGUISES[text[start]]
-                parts += [text[done:start], shown]
-                size += start - done + len(shown)
-                done = end
-                self._flat.append(size)
-                self._original.append(done)
-        self.text = "".join([*parts, text[done:]])
+    def __init__(self, text: str) -> None:
+        self.text = text.translate(_AS_IT_READS)
+        self._original = text
 
     def original(self, start: int, end: int) -> tuple[int, int]:
         """The span in the original; what is invisible at its edges stays outside."""
         return self._position(start), self._position(end - 1) + 1
 
     def _position(self, flat: int) -> int:
-        index = bisect_right(self._flat, flat) - 1
-        return self._original[index] + flat - self._flat[index]
+        return flat + bisect_right(self._left_out, flat)
+
+    @cached_property
+    def _left_out(self) -> list[int]:
+        """Where each invisible character would stand; needed only where a secret is."""
+        invisible = (place for place, char in enumerate(self._original) if _DISGUISES.get(char) == "")
+        return [place - before for before, place in enumerate(invisible)]
 
 
 def _by_literal(text: str, hits: list[Hit], marks: Marks) -> Iterator[Span]:

@@ -19,6 +19,7 @@ from itertools import pairwise
 JUDGED = 128  # characters of a value by which it is judged
 _VARIED = re.compile(r"[0-9]|[a-z][A-Z]|[A-Z][a-z]")
 _MIXED = re.compile(r"[^A-Za-z_. -]")
+_BLANK = re.compile(r"\s")
 _STAND_INS = """xxxx *** ... … • < > ${ $( {{ }} %( #{ () redacted example placeholder changeme change-me change_me
 dummy your insert enter replace sample
 foobar 12345678 abcdefg 00000000""".split()
@@ -51,20 +52,14 @@ _PUBLIC_ID = re.compile(
 
 def _is_placeholder(value: str) -> bool:
     lowered = value.lower()
-    return any(word in lowered for word in _STAND_INS) or _REPEATED.search(value) is not None
+    return any(map(lowered.__contains__, _STAND_INS)) or _REPEATED.search(value) is not None
 
 
 def is_password(value: str, quoted: bool) -> bool:
     """Whether what stands after `password=` is a password rather than code, a label or a placeholder."""
     value = value[:JUDGED]
     core = value.rstrip(".,:;!?)")
-    if (
-        len(core) < 6
-        or not _MIXED.search(core)
-        or _is_placeholder(value)
-        or any(map(str.isspace, value))
-        or "://" in value
-    ):
+    if len(core) < 6 or not _MIXED.search(core) or _is_placeholder(value) or _BLANK.search(value) or "://" in value:
         return False
     if not quoted and (_EXPRESSION.match(value) or core.isdigit()):
         return False
